@@ -23,3 +23,11 @@ type Checkpoint struct {
 	Position Position // last one applied
 	Chain    Digest   // the chain there
 }
+
+// Held is what a table of envelope ids knows of one id: whether the log has it,
+// which session showed it first, and the digest it had.
+type Held struct {
+	OK      bool
+	Session string
+	Digest  string
+}

@@ -139,10 +139,3 @@ type Filter struct {
 	Offset, Limit int
 	Ascending     bool
 }
-
-// Held is what the id table knows of an envelope id.
-type Held struct {
-	OK      bool
-	Session uint64 // short hash of the session that showed it first (SessionToken)
-	Digest  string
-}
