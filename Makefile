@@ -1,0 +1,44 @@
+# Every target works on a fresh clone; what it needs beyond Go it installs or names.
+GO      ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X cmem/cmd/internal/config.Version=$(VERSION)
+FUZZTIME ?= 60s
+
+.PHONY: all build test race lint bench fuzz quickstart clean
+
+all: build
+
+build: ## bin/cmem and bin/cmem-hook, static
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/cmem ./cmd/cmem-hook
+
+quickstart: build ## the main job on a real session, in a temporary data folder
+	@bash docs/quickstart.sh bin
+
+test: race failpoint ## everything, race detector on
+
+race:
+	$(GO) test -race -timeout 20m ./...
+
+# The tests that need failpoints compiled in: processes killed at each durable step.
+failpoint:
+	$(GO) test -tags failpoint -timeout 20m -run 'Failpoint|Kill|Crash' ./streams/... ./ingest/... ./cmd/...
+
+lint: ## gofmt, vet, staticcheck, and the builds for macOS and Windows
+	@out=$$(gofmt -l cmd streams projections ingest observer replay); if [ -n "$$out" ]; then echo "not gofmt-ed:"; echo "$$out"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) vet -tags failpoint ./...
+	$(GO) tool staticcheck ./...
+	CGO_ENABLED=0 GOOS=darwin $(GO) build ./...
+	CGO_ENABLED=0 GOOS=windows $(GO) build ./...
+
+bench: ## the figures of docs/PERFORMANCE.md
+	$(GO) test -run '^$$' -bench . -benchtime 1s -timeout 60m ./...
+
+fuzz: ## each fuzz target for FUZZTIME
+	@set -e; for pkg in $$($(GO) list ./...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$pkg 2>/dev/null | grep '^Fuzz' || true); do \
+	    echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$pkg; \
+	  done; done
+
+clean:
+	rm -rf bin
