@@ -1,0 +1,88 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// Code is the stable name of an error; callers branch on it, never on the
+// sentence.
+type Code string
+
+// The codes, with the status each travels under.
+const (
+	Invalid      Code = "invalid_request"    // 400: a parameter or a body is wrong
+	Unauthorized Code = "unauthorized"       // 401: the token is missing or wrong
+	Forbidden    Code = "forbidden"          // 403: this caller, host name or page may not
+	NotFound     Code = "not_found"          // 404: no such thing, no such route
+	BadMethod    Code = "method_not_allowed" // 405
+	Ambiguous    Code = "ambiguous_project"  // 409: a name that several projects share
+	TooLarge     Code = "too_large"          // 413: the body is over the limit
+	Starting     Code = "starting"           // 503: the worker is not ready yet
+	Rebuilding   Code = "rebuilding"         // 503: a read model is being built again
+	Internal     Code = "internal"           // 500: our fault; the log has the details
+	Locked       Code = "locked"             // 423: another process holds what is needed
+	NoSpace      Code = "no_space"           // 507: the disk is full
+)
+
+var statuses = map[Code]int{
+	Invalid: http.StatusBadRequest, Unauthorized: http.StatusUnauthorized, Forbidden: http.StatusForbidden,
+	NotFound: http.StatusNotFound, BadMethod: http.StatusMethodNotAllowed, Ambiguous: http.StatusConflict,
+	TooLarge: http.StatusRequestEntityTooLarge, Starting: http.StatusServiceUnavailable,
+	Rebuilding: http.StatusServiceUnavailable, Internal: http.StatusInternalServerError,
+	Locked: http.StatusLocked, NoSpace: http.StatusInsufficientStorage,
+}
+
+// Error is the one shape every failed request answers with.
+type Error struct {
+	Message    string   `json:"error"` // one sentence for a person
+	Code       Code     `json:"code"`
+	Candidates []string `json:"candidates,omitempty"` // Ambiguous: what the name may mean
+}
+
+// Errorf makes an Error of one sentence.
+func Errorf(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Error gives the sentence, with the candidates where there are some.
+func (e *Error) Error() string { return e.Message }
+
+// Status is the HTTP status the error travels under.
+func (e *Error) Status() int {
+	if s, ok := statuses[e.Code]; ok {
+		return s
+	}
+	return http.StatusInternalServerError
+}
+
+// asError gives the Error in err's chain, or an Internal one that keeps the
+// details for the log and tells the caller none of them.
+func asError(err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return Errorf(TooLarge, "the body is over %d bytes", tooLarge.Limit)
+	}
+	return Errorf(Internal, "something went wrong inside; the worker's log has the details")
+}
+
+func writeError(w http.ResponseWriter, e *Error) {
+	writeJSON(w, e.Status(), e)
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		status, b = http.StatusInternalServerError, []byte(`{"error":"the answer could not be written as JSON","code":"internal"}`)
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(b, '\n'))
+}
