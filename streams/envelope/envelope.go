@@ -43,5 +43,9 @@ type Envelope struct {
 	Offset      int64  // … and the byte offset of the value in it
 	ContentType string // "" = application/json
 
+	// Extra holds attributes that this version has no field for, by name
+	// (lower-case letters and digits), as text. They are kept and written again.
+	Extra map[string]string
+
 	Body []byte
 }
