@@ -1,6 +1,10 @@
 package streams
 
-import "cmem/streams/envelope"
+import (
+	"time"
+
+	"cmem/streams/envelope"
+)
 
 // Position is a place in the log: JetStream's sequence of a value's (last)
 // message. Positions grow, are never given twice and never change; they have
@@ -30,4 +34,11 @@ type Held struct {
 	OK      bool
 	Session string
 	Digest  string
+}
+
+// Capture is one delivery by a hook that is in the log: its envelope's id and
+// the time it was captured.
+type Capture struct {
+	ID   string
+	Time time.Time
 }
