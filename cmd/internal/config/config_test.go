@@ -1,0 +1,99 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func load(t *testing.T, text string, environ ...string) (Config, []Notice, error) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "config.json")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return Load(file, environ)
+}
+
+func TestFileThenEnvironment(t *testing.T) {
+	c, notices, err := load(t, "\xef\xbb\xbf{\n\"port\": 4000, \"idle_exit\": \"10m\", \"tcp\": false}", "CMEM_PORT=5000", "HOME=/x", "CMEM_DATA_DIR=/y")
+	if err != nil || len(notices) != 0 {
+		t.Fatal(err, notices)
+	}
+	if c.Port != 5000 || c.IdleExit != 10*time.Minute || c.TCP || c.SessionIdle != 3*time.Minute {
+		t.Errorf("got %+v", c)
+	}
+}
+
+func TestAMissingOrEmptyFileIsTheDefaults(t *testing.T) {
+	c, _, err := Load(filepath.Join(t.TempDir(), "none.json"), nil)
+	if err != nil || c.StopTimeout != 10*time.Second || !c.TCP {
+		t.Errorf("got %+v, %v", c, err)
+	}
+	if _, _, err := load(t, "\xef\xbb\xbf \n"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestABrokenFileIsNamedWithItsLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"{\n\"port\": 1,\n}":             "config.json:3: is not valid JSON",
+		"{\n\"port\": \"many\"}":         "config.json:2: port must be a whole number",
+		"{\n\n\"session_idle\": \"3x\"}": "config.json:3: session_idle must be a duration",
+		"{\"session_idle\": 3}":          "config.json:1: session_idle must be a duration",
+		"[]":                             "config.json:1: must be a JSON object",
+		"{\n\"port\": 1":                 "config.json:2: is not valid JSON: it ends too early",
+		"{} {}":                          "config.json:1: has something after",
+		"{\"log_level\": \"loud\"}":      "log_level must be debug",
+		"{\"port\": 70000}":              "port must be between",
+		"{\"zone\": \"Mars/Olympus\"}":   "zone is no time zone",
+		"{\"session_idle\": \"0s\"}":     "must not be 0",
+	} {
+		_, _, err := load(t, text)
+		var e *Error
+		if !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", text, err, want)
+		}
+		if err != nil && strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: more than one line: %q", text, err)
+		}
+	}
+	if _, _, err := load(t, "{}", "CMEM_PORT=x"); err == nil || !strings.Contains(err.Error(), "CMEM_PORT must be a whole number") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestUnknownNamesAreReportedAndNoMore(t *testing.T) {
+	c, notices, err := load(t, "{\n\"idleExit\": \"1m\",\n\"port\": 9}", "CMEM_COLOUR=1")
+	if err != nil || c.Port != 9 {
+		t.Fatal(err, c.Port)
+	}
+	if len(notices) != 2 || !strings.Contains(notices[0].String(), `config.json:2: no setting is called "idleExit"; did you mean "idle_exit"?`) ||
+		!strings.Contains(notices[1].String(), "CMEM_COLOUR") {
+		t.Errorf("got %v", notices)
+	}
+}
+
+func TestEverySettingIsDocumented(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range Default().Settings() {
+		if s.Doc == "" || seen[s.Name] || s.Name != strings.ToLower(s.Name) {
+			t.Errorf("%+v: needs a doc, a name of its own in lower case", s)
+		}
+		seen[s.Name] = true
+	}
+}
+
+func FuzzReadJSON(f *testing.F) {
+	f.Add([]byte("{\"port\": 1}"))
+	f.Add([]byte("\xef\xbb\xbf{\"a\":[{}],\"tcp\":null}"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		c := Default()
+		if _, err := c.readJSON("config.json", text); err != nil && strings.Contains(err.Error(), "\n") {
+			t.Errorf("more than one line: %q", err)
+		}
+	})
+}
