@@ -1,7 +1,6 @@
 package archtest
 
 import (
-	"encoding/csv"
 	"go/ast"
 	"go/token"
 	"maps"
@@ -52,16 +51,13 @@ type faultRow struct{ kind, severity, room string }
 
 func faultRows(t *testing.T) map[string]faultRow {
 	t.Helper()
-	f, err := os.Open(filepath.Join(root, "testdata/faults/faults.tsv"))
+	data, err := os.ReadFile(filepath.Join(root, "testdata/faults/faults.tsv"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	r := csv.NewReader(f)
-	r.Comma, r.LazyQuotes, r.FieldsPerRecord = '\t', true, -1
-	all, err := r.ReadAll()
-	if err != nil {
-		t.Fatal(err)
+	var all [][]string // no quoting: a quote is a character like any other
+	for line := range strings.Lines(string(data)) {
+		all = append(all, strings.Split(strings.TrimRight(line, "\n"), "\t"))
 	}
 	column := map[string]int{}
 	for i, name := range all[0] {
