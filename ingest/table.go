@@ -43,6 +43,6 @@ type Log interface {
 	// Read gives the records after a position in order, up to the head as it
 	// was when Read was called.
 	Read(ctx context.Context, after streams.Position) iter.Seq2[streams.Record, error]
-	// Head is the position of the last record.
-	Head() streams.Position
+	// Head is the place of the last record.
+	Head() streams.Checkpoint
 }

@@ -6,6 +6,9 @@
 // ever; facts are decoded from it whenever the log is read, so a better decoder
 // is a rebuild and never a migration. One envelope gives zero or more facts.
 //
+// The bodies with json tags are what an envelope of cmem's own type holds, as
+// they stand (package ingest decodes them); a tag never changes.
+//
 // A Fact is a Header, equal in shape for all, and a Body, one type per kind.
 package event
 
@@ -78,8 +81,8 @@ type SessionIdled struct{}
 
 // SessionForked: Session repeats records that From owns.
 type SessionForked struct {
-	From        string
-	FirstShared string // envelope id of the first shared record
+	From        string `json:"from"`
+	FirstShared string `json:"first_shared,omitempty"` // envelope id of the first shared record
 }
 
 // PromptOrigin says how a prompt was given.
@@ -173,9 +176,11 @@ type TodoChanged struct{ Items []string }
 
 // EventSkipped: a filter kept an event out, by name and without its text.
 type EventSkipped struct {
-	Event, Tool, Rule string
-	RuleVersion       int
-	Bytes             int64
+	Event       string `json:"event"`
+	Tool        string `json:"tool,omitempty"`
+	Rule        string `json:"rule"`
+	RuleVersion int    `json:"rule_version"`
+	Bytes       int64  `json:"bytes"`
 }
 
 // Unreadable: bytes that are no value of the host's format; they are kept.
@@ -189,13 +194,23 @@ type Unreadable struct {
 type Counted struct{ What string }
 
 // MemorySaved: a person saved a note.
-type MemorySaved struct{ Title, Text, Project string }
+type MemorySaved struct {
+	Title   string `json:"title,omitempty"`
+	Text    string `json:"text"`
+	Project string `json:"project,omitempty"`
+}
 
 // MemoryForgotten: a person took something out.
-type MemoryForgotten struct{ IDs []string }
+type MemoryForgotten struct {
+	IDs []string `json:"ids"`
+}
 
 // ProjectMoved: what was stored under From belongs to To; Session limits it to one.
-type ProjectMoved struct{ Session, From, To string }
+type ProjectMoved struct {
+	Session string `json:"session,omitempty"`
+	From    string `json:"from"`
+	To      string `json:"to"`
+}
 
 func (SessionStarted) Kind() Kind  { return "session.started" }
 func (SessionEnded) Kind() Kind    { return "session.ended" }

@@ -207,10 +207,10 @@ func (p *pass) read(name string) (envelope.Envelope, int64, error) {
 		return envelope.Envelope{}, 0, err
 	}
 	e, err := envelope.Parse(line)
-	if err != nil {
+	if errors.Is(err, envelope.ErrMalformed) {
 		return e, 0, fmt.Errorf("%w: %w", errCorrupt, err)
 	}
-	return e, info.Size(), nil
+	return e, info.Size(), err // a newer version's entry waits for its worker
 }
 
 // flush hands the batch over. If it is refused, its entries are offered one by

@@ -30,15 +30,13 @@ func NewTicker(every time.Duration) (<-chan time.Time, func()) {
 }
 
 // Watch says when there may be something in the spool. It starts no goroutine
-// besides the file watcher's own, which Close ends. Nudge may be called from
-// anywhere; Wait and Close belong to one goroutine.
+// besides the file watcher's own, which Close ends. It belongs to one goroutine.
 type Watch struct {
 	dir     string
 	log     *slog.Logger
 	watcher *fsnotify.Watcher // nil: polling
 	events  <-chan fsnotify.Event
 	errs    <-chan error
-	nudges  chan struct{}
 	ticks   <-chan time.Time
 	stop    func()
 }
@@ -50,7 +48,7 @@ func NewWatch(dir string, logger *slog.Logger, ticker Ticker) *Watch {
 }
 
 func newWatch(dir string, logger *slog.Logger, ticker Ticker, open func() (*fsnotify.Watcher, error)) *Watch {
-	w := &Watch{dir: dir, log: logger, nudges: make(chan struct{}, 1)}
+	w := &Watch{dir: dir, log: logger}
 	every := SweepEvery
 	if err := w.watch(open); err != nil {
 		logger.Warn("spool cannot be watched, polling instead", "dir", dir, "every", PollEvery, "err", err)
@@ -76,22 +74,14 @@ func (w *Watch) watch(open func() (*fsnotify.Watcher, error)) error {
 // Polling says whether ticks are the only sign.
 func (w *Watch) Polling() bool { return w.watcher == nil }
 
-// Nudge makes the running or the next Wait return.
-func (w *Watch) Nudge() {
-	select {
-	case w.nudges <- struct{}{}:
-	default: // one is waiting already
-	}
-}
-
 // Wait returns nil when an entry may have come: a file appeared, signs were
-// lost, somebody nudged, or it is time to sweep. Its error is the context's.
-func (w *Watch) Wait(ctx context.Context) error {
+// lost, nudge gave something, or it is time to sweep. Its error is the context's.
+func (w *Watch) Wait(ctx context.Context, nudge <-chan struct{}) error {
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-w.nudges:
+		case <-nudge:
 			return nil
 		case <-w.ticks:
 			w.again()
