@@ -149,15 +149,17 @@ func sameContent(c Capture, words string) bool {
 	return c.ID == words+"@"+strconv.FormatInt(c.Time.UnixNano(), 10)
 }
 
-// contentOf takes the capture time off an id that is made from content:
-// "…<digest>@<capture ns>". false: the id is the host's.
+// contentOf takes the capture time off an id that is made from content
+// (identity.ContentID): "…/<hash>@<capture ns>", where the digest begins the
+// hash. false: the id is the host's.
 func contentOf(id, digest string, captured time.Time) (words string, ok bool) {
 	words, ok = strings.CutSuffix(id, "@"+strconv.FormatInt(captured.UnixNano(), 10))
-	return words, ok && digest != "" && strings.HasSuffix(words, digest)
+	hash := words[strings.LastIndexByte(words, '/')+1:]
+	return words, ok && digest != "" && len(hash) == 32 && strings.HasPrefix(hash, digest)
 }
 
-// isCapture: a hook process made it, at the time it says.
+// isCapture: a hook process made it, at the time it says. What a filter kept
+// out of a transcript counts too; that can only keep a copy more.
 func isCapture(e *envelope.Envelope) bool {
-	return e.Type == envelope.HookReceived ||
-		e.Type == envelope.EventSkipped && strings.HasPrefix(e.ID, "skip/hook/")
+	return e.Type == envelope.HookReceived || e.Type == envelope.EventSkipped
 }

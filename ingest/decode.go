@@ -33,7 +33,7 @@ func Decode(e envelope.Envelope) (facts []event.Fact) {
 	case envelope.SessionForked:
 		return own[event.SessionForked](e, event.Worker)
 	case envelope.EventSkipped:
-		return own[event.EventSkipped](e, skippedChannel(&e))
+		return own[event.EventSkipped](e, event.Worker)
 	case envelope.MemorySaved:
 		return own[event.MemorySaved](e, event.Person)
 	case envelope.MemoryForgotten:
@@ -72,16 +72,6 @@ func channelOf(e envelope.Envelope) event.Channel {
 		return event.Hook
 	case envelope.TranscriptValue:
 		return event.Transcript
-	case envelope.EventSkipped:
-		return skippedChannel(&e)
 	}
 	return event.Worker
-}
-
-// skippedChannel: an event kept out keeps its way of coming in.
-func skippedChannel(e *envelope.Envelope) event.Channel {
-	if isCapture(e) {
-		return event.Hook
-	}
-	return event.Transcript
 }

@@ -21,15 +21,14 @@ type Table interface {
 	// position is OK, all others are not. Answers and checkpoint come from one
 	// read transaction. An empty table gives a zero checkpoint.
 	Lookup(ids []string) ([]streams.Held, streams.Checkpoint, error)
-	// Captures gives the hook captures of one session with from ≤ Time ≤ to, at
-	// or before the checkpoint, in any order: one for each envelope for which
-	// envelope.HookReceived is the type, or envelope.EventSkipped with an id
-	// that begins with "skip/hook/". Subject is the session, ID and Time are
-	// the envelope's own.
+	// Captures gives the captures of one session with from ≤ Time ≤ to, at or
+	// before the checkpoint, in any order: one for each envelope of type
+	// envelope.HookReceived or envelope.EventSkipped. The session is the
+	// envelope's Subject, which may be empty; ID and Time are its own.
 	Captures(session string, from, to time.Time) ([]Capture, error)
 }
 
-// Capture is one hook delivery that is in the log.
+// Capture is one hook delivery, or one that a filter kept out, in the log.
 type Capture struct {
 	ID   string
 	Time time.Time
