@@ -9,18 +9,21 @@
 //
 // Its bytes, under one directory of its own:
 //
-//	search.json   what made it: format and version; written first, never changed
-//	store/        a scorch index (root.bolt and .zap segments)
+//	search.json   what made it, and which folder is the store; appears whole
+//	lock          held while the index is open
+//	store-*/      a scorch index (root.bolt and .zap segments)
 //
-// In the index one document has the id "<kind letter><records ID>" and four
-// fields. Nothing else is kept of a document; its words are read from Source
-// again when a hit is shown.
+// The store has a name of its own so that a directory that was renamed while
+// open, as a rebuild does, is never written to by the one that takes its place.
+//
+// In the index one document has the id "<kind letter><records ID>" and three
+// fields. Nothing is stored of a document; its words are read from Source again
+// when a hit is shown.
 //
 //	t   every word, with positions; how much a word weighs (title, facts,
 //	    text, paths) is its frequency, so one look-up serves all of them
 //	f   filters: kind, project, host, session, type, concepts, files
-//	o   order: position and time, as a sortable doc value
-//	h   hash of the content, stored, for the digest
+//	o   a doc value: position, time and a hash of the content
 //
 //	internal "checkpoint"   streams.Checkpoint as JSON, in each batch
 package search
@@ -86,8 +89,6 @@ type Config struct {
 	// checkpoint of another log is ErrOtherLog.
 	Log    string
 	Logger *slog.Logger // nil: silent
-	// LockWait is how long Open waits for another process; 0 is one second.
-	LockWait time.Duration
 }
 
 // Sort is the order of hits.

@@ -1,0 +1,142 @@
+package search
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"sync"
+
+	"cmem/streams"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	index "github.com/blevesearch/bleve_index_api"
+)
+
+// checkpointKey is where the checkpoint is, beside the documents.
+const checkpointKey = "checkpoint"
+
+// store is scorch with an analysis queue of its own, so that closing it leaves
+// no goroutine. scorch is used without bleve's index on top: fields are built
+// and queries are searched here, and a mapping would only stand between.
+type store struct {
+	idx     index.Index
+	queue   *index.AnalysisQueue
+	workers sync.WaitGroup
+}
+
+// newStore makes an empty store in the empty folder path.
+func newStore(path string) (*store, error) { return startStore(path) }
+
+// openStore opens what newStore made. Whatever keeps it from being used is
+// ErrDamaged.
+func openStore(path string) (s *store, err error) {
+	if err := checkRoot(filepath.Join(path, "root.bolt")); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	// A page that the file promises and does not have faults when it is read.
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if r := recover(); r != nil {
+			s, err = nil, fmt.Errorf("%w: %v", ErrDamaged, r)
+		}
+	}()
+	if s, err = startStore(path); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return s, nil
+}
+
+func startStore(path string) (*store, error) {
+	s := &store{queue: index.NewAnalysisQueue(0)}
+	idx, err := scorch.NewScorch(scorch.Name, options(path), s.queue)
+	if err != nil {
+		return nil, err
+	}
+	if err := idx.Open(); err != nil {
+		return nil, err
+	}
+	s.idx = idx
+	for range runtime.GOMAXPROCS(0) {
+		s.workers.Go(func() { index.AnalysisWorker(*s.queue) })
+	}
+	return s, nil
+}
+
+func options(path string) map[string]any {
+	return map[string]any{
+		"path": path,
+		// The lock beside the store keeps other processes of ours out; a foreign
+		// one must not make us wait for ever.
+		"bolt_timeout": "1s",
+	}
+}
+
+func (s *store) close() error {
+	err := s.idx.Close()
+	s.queue.Close()
+	s.workers.Wait()
+	return err
+}
+
+// reader is a snapshot; the caller closes it.
+func (s *store) reader(ctx context.Context) (index.IndexReader, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return s.idx.Reader()
+}
+
+func (s *store) checkpoint() (streams.Checkpoint, error) {
+	var c streams.Checkpoint
+	r, err := s.idx.Reader()
+	if err != nil {
+		return c, err
+	}
+	defer r.Close()
+	b, err := r.GetInternal([]byte(checkpointKey))
+	if err != nil || b == nil {
+		return c, err
+	}
+	if err := json.Unmarshal(b, &c); err != nil {
+		return c, fmt.Errorf("%w: checkpoint: %w", ErrDamaged, err)
+	}
+	return c, nil
+}
+
+// checkRoot refuses a root.bolt that is shorter than it says: reading the
+// missing pages would end the process. The layout is bbolt's: two meta pages of
+// {page header 16, magic 4, version 4, page size 4, flags 4, root 16,
+// freelist 8, high water mark 8}.
+func checkRoot(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	const magic, at = 0xED0CDAED, 16
+	var meta [at + 48]byte
+	for offset := int64(0); offset <= 64<<10; offset = max(offset*2, 1<<10) {
+		if _, err := f.ReadAt(meta[:], offset); err != nil {
+			continue
+		}
+		if binary.NativeEndian.Uint32(meta[at:]) != magic {
+			continue
+		}
+		page := int64(binary.NativeEndian.Uint32(meta[at+8:]))
+		if high := int64(binary.NativeEndian.Uint64(meta[at+40:])); page <= 0 || high < 2 || high > st.Size()/page {
+			return fmt.Errorf("%s: %d bytes, should be %d pages of %d", path, st.Size(), high, page)
+		}
+		return nil
+	}
+	return errors.New(path + ": no header")
+}
