@@ -19,6 +19,9 @@ type Hook struct {
 	Identify func(event string, payload []byte) Said
 	// Noise says that events of this name are counted and not stored.
 	Noise func(event string) bool
+	// Known says that this version knows events of this name; of others at most
+	// 64 KiB are kept. nil: all are known.
+	Known func(event string) bool
 	// Answer gives the bytes for standard output; nil prints nothing.
 	Answer func(event string, r Reply) []byte
 	// ContextBytes caps Reply.Context.
