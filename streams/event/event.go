@@ -121,6 +121,10 @@ type AssistantSaid struct {
 	// Last: the host gave it as the turn's last message (Stop hook); it may be
 	// equal to a text the transcript brings under its own key.
 	Last bool
+	// Message is the host's id of the answer this text is a part of, "" if it
+	// gives none. Hosts may write a growing answer down again and again: a text
+	// that begins with an earlier text of the same answer replaces it.
+	Message string
 }
 
 // ToolCalled: the agent asked for a tool.
