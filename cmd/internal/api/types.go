@@ -401,3 +401,42 @@ func stamp(t time.Time) string {
 	}
 	return t.UTC().Format("2006-01-02T15:04:05.000Z07:00")
 }
+
+// ContextRequest asks for the context of projects, by key, name or bare name.
+type ContextRequest struct {
+	Projects []string
+	Host     string // "" any
+	Colours  bool
+	Full     bool // everything in full, without the cap of a host
+	Zone     *time.Location
+}
+
+// LogRecord is one record of the log in short.
+type LogRecord struct {
+	Position uint64 `json:"position"`
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Source   string `json:"source"`
+	Session  string `json:"subject,omitempty"`
+	Event    string `json:"event,omitempty"`
+	Time     string `json:"time,omitempty"`
+	Bytes    int    `json:"bytes"`
+}
+
+// LogReport is what verifying the log found.
+type LogReport struct {
+	Values    int64    `json:"values"`
+	Messages  int64    `json:"messages"`
+	Bytes     int64    `json:"bytes"`
+	Abandoned int64    `json:"abandoned,omitempty"`
+	Gaps      []LogGap `json:"gaps,omitempty"`
+	Broken    []uint64 `json:"broken,omitempty"` // positions where the chain does not hold
+	OK        bool     `json:"ok"`
+}
+
+// LogGap is a run of positions that hold nothing and ought to.
+type LogGap struct {
+	First  uint64 `json:"first"`
+	Last   uint64 `json:"last"`
+	Reason string `json:"reason"`
+}

@@ -16,6 +16,8 @@ import (
 	"os"
 	"reflect"
 	"time"
+
+	"cmem/ingest/home"
 )
 
 // Version is the binary's version, set by the linker.
@@ -69,7 +71,7 @@ func Load(file string, environ []string) (Config, []Notice, error) {
 
 // Default gives the settings of an empty file.
 func Default() Config {
-	var c Config
+	c := Config{Hook: Hook{home.Defaults()}}
 	for f := range c.fields() {
 		if d, ok := f.tag.Lookup("default"); ok {
 			if err := f.set(d); err != nil {
@@ -128,7 +130,11 @@ type Setting struct {
 func (c Config) Settings() []Setting {
 	var out []Setting
 	for f := range c.fields() {
-		out = append(out, Setting{Name: f.name, Environment: environment(f.name), Default: f.tag.Get("default"), Doc: f.tag.Get("doc"), Value: show(f.value)})
+		s := Setting{Name: f.name, Environment: environment(f.name), Default: f.tag.Get("default"), Doc: f.tag.Get("doc"), Value: show(f.value)}
+		if doc, ok := hookDocs[f.name]; ok {
+			s.Doc = doc
+		}
+		out = append(out, s)
 	}
 	return out
 }

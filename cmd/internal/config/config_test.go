@@ -19,11 +19,11 @@ func load(t *testing.T, text string, environ ...string) (Config, []Notice, error
 }
 
 func TestFileThenEnvironment(t *testing.T) {
-	c, notices, err := load(t, "\xef\xbb\xbf{\n\"port\": 4000, \"idle_exit\": \"10m\", \"tcp\": false}", "CMEM_PORT=5000", "HOME=/x", "CMEM_DATA_DIR=/y")
+	c, notices, err := load(t, "\xef\xbb\xbf{\n\"port\": 4000, \"idle_exit\": \"10m\", \"tcp\": false}", "CMEM_PORT=5000", "HOME=/x", "CMEM_DATA_DIR=/y", "CMEM_SKIP_TOOLS=A, B", "CMEM_OBSERVE=no")
 	if err != nil || len(notices) != 0 {
 		t.Fatal(err, notices)
 	}
-	if c.Port != 5000 || c.IdleExit != 10*time.Minute || c.TCP || c.SessionIdle != 3*time.Minute {
+	if c.Port != 5000 || c.IdleExit != 10*time.Minute || c.TCP || c.SessionIdle != 3*time.Minute || len(c.SkipTools) != 2 || c.Observe || !c.Autostart {
 		t.Errorf("got %+v", c)
 	}
 }

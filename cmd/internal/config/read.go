@@ -208,7 +208,7 @@ func syntax(file string, text []byte, err error, line func(int64) int) error {
 
 func (c *Config) field(name string) (field, bool) {
 	for f := range c.fields() {
-		if f.name == name {
+		if strings.EqualFold(f.name, name) {
 			return f, true
 		}
 	}
@@ -232,7 +232,7 @@ func (c *Config) like(name string) string {
 const prefix = "CMEM_"
 
 // reserved are variables of ours that are no settings.
-var reserved = []string{"CMEM_DATA_DIR", "CMEM_FAILPOINT", "CMEM_FAILPOINTS"}
+var reserved = []string{"CMEM_DATA_DIR", "CMEM_INTERNAL", "CMEM_FAILPOINT", "CMEM_FAILPOINTS"}
 
 func environment(name string) string { return prefix + strings.ToUpper(name) }
 
@@ -240,7 +240,7 @@ func (c *Config) readEnviron(environ []string) ([]Notice, error) {
 	var notices []Notice
 	for _, kv := range environ {
 		key, value, _ := strings.Cut(kv, "=")
-		if !strings.HasPrefix(key, prefix) || slices.Contains(reserved, key) {
+		if !strings.HasPrefix(key, prefix) || slices.Contains(reserved, key) || hookSetting(key) {
 			continue
 		}
 		f, ok := c.field(strings.ToLower(strings.TrimPrefix(key, prefix)))
@@ -252,5 +252,5 @@ func (c *Config) readEnviron(environ []string) ([]Notice, error) {
 			return nil, &Error{File: "environment", Name: key, Reason: err.Error()}
 		}
 	}
-	return notices, nil
+	return notices, c.hookEnvironment(environ)
 }
