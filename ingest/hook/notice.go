@@ -1,0 +1,93 @@
+package hook
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"cmem/ingest/host/adapter"
+)
+
+// keepNotices is how long it is remembered that a notice was given.
+const keepNotices = 7 * 24 * time.Hour
+
+// emptyNotice tells the user, at most once an hour, that hooks get no payload.
+// Nothing says which session they belong to.
+func (r *run) emptyNotice() string {
+	return r.once("empty-payload/"+r.captured.UTC().Format("2006010215"),
+		"cmem: this hook was started without its payload, so nothing can be remembered. "+
+			"See `cmem doctor`; often another hook manager or a wrapper swallows standard input.")
+}
+
+// awayNotice tells the user, once a session, that no worker answers.
+func (r *run) awayNotice() string {
+	if r.settings.FailLoud <= 0 || r.away < r.settings.FailLoud {
+		return ""
+	}
+	return r.once("no-worker/"+r.said.Session,
+		"cmem: its worker has not answered "+strconv.Itoa(r.away)+" hooks in a row. Everything is kept in "+
+			r.dir.Spool()+" and goes in when it runs again: `cmem start`.")
+}
+
+// once gives the notice if it was not given under this key and this event can
+// show it. Among processes at once, one gives it.
+func (r *run) once(key, notice string) string {
+	if !r.shows(notice) {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(key))
+	path := filepath.Join(r.dir.Notices(), hex.EncodeToString(sum[:8]))
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return "" // given, or it cannot be remembered that it was: rather not each time
+	}
+	f.Close()
+	r.forgetNotices()
+	return notice
+}
+
+// shows: would the host's answer to this event carry a notice?
+func (r *run) shows(notice string) bool {
+	if r.host.Answer == nil || r.dir == "" || endsTurn(r.event) || endsTurn(r.said.Event) {
+		return false
+	}
+	with := r.host.Answer(r.said.Event, adapter.Reply{Notice: notice})
+	return string(with) != string(r.host.Answer(r.said.Event, adapter.Reply{}))
+}
+
+func (r *run) forgetNotices() {
+	entries, err := os.ReadDir(r.dir.Notices())
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && r.captured.Sub(info.ModTime()) > keepNotices {
+			os.Remove(filepath.Join(r.dir.Notices(), e.Name()))
+		}
+	}
+}
+
+// awayFile counts hooks in a row that met no worker. Hooks at once may count
+// one too few; nobody counts on it.
+func (r *run) awayFile() string { return filepath.Join(r.dir.Run(), "hooks-away") }
+
+func (r *run) countAway() {
+	data, _ := os.ReadFile(r.awayFile()) // missing: none yet
+	n, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	if err != nil || n < 0 {
+		n = 0
+	}
+	r.away = n + 1
+	_ = os.WriteFile(r.awayFile(), strconv.AppendInt(nil, int64(r.away), 10), 0o600)
+}
+
+func (r *run) countMet() {
+	if err := os.Remove(r.awayFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
+		_ = os.WriteFile(r.awayFile(), nil, 0o600)
+	}
+}

@@ -1,0 +1,170 @@
+package hook
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"unicode/utf8"
+
+	"cmem/ingest/filter"
+	"cmem/ingest/host/jsonscan"
+	"cmem/ingest/identity"
+	"cmem/ingest/project"
+	"cmem/ingest/redact"
+	"cmem/streams/envelope"
+	"cmem/streams/event"
+)
+
+// saying is one payload on its way to an envelope.
+type saying struct {
+	*run
+	raw    []byte // before redaction; names, never written
+	json   bool
+	large  bool
+	source string
+	key    identity.Key
+	keyed  bool // the key is the home's
+	redact *redact.Redactor
+}
+
+func (r *run) saying(in input) *saying {
+	s := &saying{run: r, raw: in.value, json: true, large: in.large, source: r.host.Name}
+	if in.value == nil {
+		s.raw, s.json = in.rest, false
+		r.count("undecodable-payload")
+	}
+	if r.said.Source != "" {
+		s.source = r.said.Source
+	}
+	var err error
+	if s.key, err = identity.LoadKey(r.dir.IDKey()); err != nil {
+		// The event is kept under a name nobody else can give it. A fixed key
+		// would make names from which private text could be guessed.
+		r.count("id-key-unusable")
+		rand.Read(s.key[:])
+	}
+	s.keyed = err == nil
+	var problems []error
+	if s.redact, problems = redact.New(r.settings); len(problems) > 0 {
+		r.count("redact-pattern-unusable")
+	}
+	return s
+}
+
+// id names what was said.
+func (s *saying) id() string {
+	if s.said.ID != "" {
+		return identity.HookID(s.source, s.said.Event, s.said.ID)
+	}
+	return identity.ContentID(s.source, s.said.Event, s.key.ContentHash(s.raw), s.captured.UnixNano())
+}
+
+// attributes are what both kinds of envelopes have. A name from the payload is
+// a stranger's text too: it is redacted as such.
+func (s *saying) attributes() envelope.Envelope {
+	e := envelope.Envelope{
+		ID: s.id(), Source: s.source, Subject: s.word(s.said.Session),
+		Time: s.captured, Event: s.word(s.said.Event),
+	}
+	if s.keyed {
+		e.Digest = s.key.Digest(s.raw)
+	}
+	return e
+}
+
+func (s *saying) word(text string) string {
+	text, _ = s.redact.Text(text)
+	return clip(text)
+}
+
+// received is the envelope that holds the host's words.
+func (s *saying) received() envelope.Envelope {
+	e := s.attributes()
+	e.Type = envelope.HookReceived
+	e.Origin, _ = s.redact.Text(s.where().String())
+	var removed []redact.Removal
+	e.Body, e.ContentType, removed = s.body()
+	if len(removed) > 0 {
+		if text, err := json.Marshal(total(removed)); err == nil {
+			e.Redactions = string(text)
+		}
+	}
+	return e
+}
+
+// body gives what is kept of the payload.
+func (s *saying) body() (body []byte, contentType string, removed []redact.Removal) {
+	body, removed = s.redact.JSON(s.raw)
+	if s.json && json.Valid(body) {
+		var cut []redact.Removal
+		if body, cut = cutLong(body, maxText, s.key.Digest); s.known() || len(body) <= maxUnknown {
+			return body, "", append(removed, cut...)
+		}
+		removed = append(removed, cut...)
+	}
+	limit := maxText
+	if !s.known() || s.large {
+		limit = maxUnknown
+	}
+	body, cut := cutText(body, limit, s.key.Digest)
+	contentType = "text/plain"
+	if !utf8.Valid(body) {
+		contentType = "application/octet-stream"
+	}
+	return body, contentType, append(removed, cut...)
+}
+
+func (s *saying) known() bool { return s.host.Known == nil || s.host.Known(s.said.Event) }
+
+// total sums removals by kind, in the order in which the kinds came.
+func total(removed []redact.Removal) []redact.Removal {
+	var sums []redact.Removal
+next:
+	for _, r := range removed {
+		for i := range sums {
+			if sums[i].Kind == r.Kind {
+				sums[i].Bytes += r.Bytes
+				continue next
+			}
+		}
+		sums = append(sums, r)
+	}
+	return sums
+}
+
+// skippedBy is the envelope that says what a rule kept out: no text, no path.
+func (s *saying) skippedBy(rule filter.Rule) envelope.Envelope {
+	e := s.attributes()
+	e.ID, e.Type, e.Agent = "skip/"+e.ID, envelope.EventSkipped, s.word(s.said.Agent)
+	body := event.EventSkipped{
+		Event: e.Event, Tool: s.word(s.said.Tool), Rule: string(rule), RuleVersion: ruleVersion, Bytes: int64(len(s.raw)),
+	}
+	e.Body, _ = json.Marshal(body) // strings and numbers cannot fail
+	return e
+}
+
+func (s *saying) filterEvent() filter.Event {
+	where := s.where()
+	input := jsonscan.Get(s.raw, "tool_input")
+	e := filter.Event{
+		Host: s.source, Event: s.said.Event, Session: s.said.Session, Tool: s.said.Tool,
+		Command: jsonscan.Text(jsonscan.Get(input, "command")),
+		Cwd:     s.said.Cwd, GitRoot: where.Root, ProjectName: where.Display(),
+		Paths: s.said.Paths, Prompt: s.said.Prompt, IsPrompt: s.said.IsPrompt, Agent: s.said.Agent,
+		Time: s.captured, Bytes: int64(len(s.raw)),
+	}
+	if s.said.Tool != "" {
+		e.ToolID = s.said.ID
+	}
+	return e
+}
+
+// where is the origin of the event, looked up once.
+func (r *run) where() project.Origin {
+	if !r.located {
+		r.origin, r.located = project.Find(r.said.Cwd), true
+	}
+	return r.origin
+}
+
+// ruleVersion counts changes of what the filter's rules mean.
+const ruleVersion = 1
