@@ -3,90 +3,257 @@ package streams
 import (
 	"context"
 	"errors"
-	"io"
-	"iter"
+	"fmt"
 	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
 
-	"cmem/streams/envelope"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"cmem/streams/durable"
 )
 
 // Config says where a log lives and how it behaves. The zero value of every
 // field but Dir means its default.
 type Config struct {
-	Dir     string       // the log's own folder, made if absent
-	Logger  *slog.Logger // nil discards
-	Reserve int64        // bytes of disk that must stay free; 0 means 1 GB, negative none
+	Dir        string        // the log's own folder, made if absent
+	Logger     *slog.Logger  // nil: silent
+	Reserve    int64         // bytes of disk that stay free; 0: 1 GB, negative: none
+	AckTimeout time.Duration // how long the server may take to save; 0: 10 s
 }
-
-// Log is an open log. Its methods may be called concurrently.
-type Log struct{}
 
 // Opening says what Open found.
 type Opening struct {
-	Created bool // the log did not exist
-	Clean   bool // it was closed in order the last time, or is new
-	Found   []string
+	Created bool // the log is new
+	// Clean: it was closed in order the last time, or is new. Otherwise it was
+	// killed; what was acknowledged is there all the same.
+	Clean bool
+	// Found are sentences about what is not as it ought to be, for a person.
+	Found []string
 }
 
-// Gap is a run of sequences that hold no message and ought to.
-type Gap struct {
-	First, Last Position
-	Reason      string
+// Log is an open log. Its methods may be called concurrently.
+type Log struct {
+	config   Config
+	log      *slog.Logger
+	layout   layout
+	identity identity
+	opening  Opening
+	lock     *durable.Lock
+	codec    *codec
+	head     head
+	gaps     gaps
+
+	session    atomic.Pointer[session] // nil while no server runs
+	restarting sync.RWMutex            // held while the server is started again
+
+	committer   *committer
+	batchPrefix string
+	batches     uint64 // only the committer's goroutine
+
+	closing   chan struct{} // closed first by Close
+	closeOnce sync.Once
+	closed    error // set by the first Close
+
+	fault func(step string) error // in tests: what happens at a step, see step
 }
 
-// Report is what Verify found.
-type Report struct {
-	Values, Messages int64
-	Bytes            int64
-	Abandoned        int64
-	Gaps             []Gap
-	Broken           []Position
+// Open opens the log in a folder, or makes one in a folder that is absent or
+// empty. It takes the log's lock before anything else and never waits for it.
+// On an error nothing was moved or deleted, and the lock is free again.
+func Open(ctx context.Context, c Config) (*Log, error) {
+	l, err := newLog(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.layout.check(); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("open log: %w", err)
+	}
+	if l.lock, err = durable.Acquire(l.layout.lock()); err != nil {
+		return nil, fmt.Errorf("open log: %w", err)
+	}
+	if err := l.start(ctx); err != nil {
+		if s := l.session.Load(); s != nil {
+			s.stop()
+		}
+		return nil, errors.Join(err, l.lock.Release())
+	}
+	go l.committer.run()
+	return l, nil
 }
 
-var errEarly = errors.New("streams: being built")
-
-// Open opens the log.
-func Open(ctx context.Context, c Config) (*Log, error) { return nil, errEarly }
-
-// Append appends.
-func (l *Log) Append(ctx context.Context, envs ...envelope.Envelope) ([]Position, error) {
-	return nil, errEarly
+func newLog(c Config) (*Log, error) {
+	if c.Dir == "" {
+		return nil, errors.New("open log: no folder given")
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Reserve == 0 {
+		c.Reserve = 1 << 30
+	}
+	if c.AckTimeout == 0 {
+		c.AckTimeout = 10 * time.Second
+	}
+	codec, err := newCodec()
+	if err != nil {
+		return nil, fmt.Errorf("open log: %w", err)
+	}
+	l := &Log{config: c, log: c.Logger, layout: layout{c.Dir}, codec: codec, closing: make(chan struct{}),
+		gaps: gaps{log: c.Logger}, batchPrefix: batchPrefix(time.Now())}
+	l.committer = &committer{log: l, requests: make(chan *request), done: make(chan struct{})}
+	return l, nil
 }
 
-// Read reads.
-func (l *Log) Read(ctx context.Context, after Position) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) { yield(Record{}, errEarly) }
+// start does what is done under the lock. The order matters: the mark of a clean
+// stop is gone, durably, before the server may write; and the net is spread
+// before it may repair.
+func (l *Log) start(ctx context.Context) (err error) {
+	if l.identity, l.opening.Created, err = l.layout.makeIdentity(time.Now()); err != nil {
+		return err
+	}
+	_, err = os.Stat(l.layout.stream())
+	existed := err == nil
+	mark, clean, err := l.layout.takeClean(l.identity)
+	if err != nil {
+		return fmt.Errorf("open log: %w", err)
+	}
+	// A crash from here on makes the next start unclean, which costs it time only.
+	l.opening.Clean = clean || !l.identity.Stream && !existed
+	if err := l.step("open.unmarked"); err != nil {
+		return err
+	}
+	net, err := l.layout.spread(!l.opening.Clean)
+	if err != nil {
+		l.find("no net could be spread before the start: %v", err)
+	}
+	if err := l.step("open.netted"); err != nil {
+		return err
+	}
+	s, err := startServer(l.layout, l.log)
+	if err != nil {
+		return fmt.Errorf("open log: %w", err)
+	}
+	l.session.Store(s)
+	if err := l.findStream(ctx, s, existed); err != nil {
+		return fmt.Errorf("open log: %w", err)
+	}
+	if err := l.findEnd(ctx, s); err != nil {
+		return fmt.Errorf("open log: %w", err)
+	}
+	l.compareMark(mark, clean)
+	l.tidy(net)
+	return nil
 }
 
-// Get gets.
-func (l *Log) Get(ctx context.Context, at Position) (Record, error) { return Record{}, errEarly }
+// findStream never makes a stream where one was.
+func (l *Log) findStream(ctx context.Context, s *session, existed bool) error {
+	err := s.open(ctx)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		if existed || l.identity.Stream {
+			l.log.Error("the log's stream is missing", "dir", l.config.Dir)
+			return fmt.Errorf("%s: %w", l.config.Dir, ErrMissing)
+		}
+		err = s.create(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if l.identity.Stream {
+		return nil
+	}
+	// A crash before this is written leaves an empty stream, which is found again.
+	l.identity.Stream = true
+	return l.layout.writeIdentity(l.identity)
+}
 
-// Wait returns when the head is past after.
-func (l *Log) Wait(ctx context.Context, after Position) error { return errEarly }
+// tidy removes older nets after a clean start that found nothing wrong.
+func (l *Log) tidy(net int) {
+	if !l.opening.Clean || len(l.opening.Found) > 0 {
+		return
+	}
+	if err := l.layout.clearNets(net); err != nil {
+		l.log.Warn("old nets stay", "error", err)
+	}
+}
+
+// find notes what is not as it ought to be.
+func (l *Log) find(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	l.opening.Found = append(l.opening.Found, text)
+	l.log.Warn("opening the log", "found", text)
+}
+
+// step is a failpoint: between two promises, where tests stop or fail.
+func (l *Log) step(name string) error {
+	if l.fault != nil {
+		return l.fault(name)
+	}
+	return durable.Failpoint(name)
+}
 
 // Dir is the log's folder.
-func (l *Log) Dir() string { return "" }
+func (l *Log) Dir() string { return l.config.Dir }
 
-// Head is the newest value's place.
-func (l *Log) Head() Checkpoint { return Checkpoint{} }
-
-// Identity names the log.
-func (l *Log) Identity() string { return "" }
+// Identity names the log: 32 hex digits, made once. Read models of another log
+// are of no use.
+func (l *Log) Identity() string { return l.identity.Log }
 
 // Opening says what Open found.
-func (l *Log) Opening() Opening { return Opening{} }
+func (l *Log) Opening() Opening { return l.opening }
 
-// Gaps lists what reads found missing.
-func (l *Log) Gaps() []Gap { return nil }
+// Head is the newest value's place. It costs next to nothing.
+func (l *Log) Head() Checkpoint { return l.head.get() }
 
-// Export writes lines.
-func (l *Log) Export(ctx context.Context, w io.Writer, after Position) error { return errEarly }
+// Wait returns nil once the head is past after, ErrClosed when the log closes,
+// or ctx's error.
+func (l *Log) Wait(ctx context.Context, after Position) error {
+	return l.head.wait(ctx, after, l.closing)
+}
 
-// Verify reads everything.
-func (l *Log) Verify(ctx context.Context) (Report, error) { return Report{}, errEarly }
+// Gaps lists what reads since Open found missing or damaged, in order.
+func (l *Log) Gaps() []Gap { return l.gaps.list() }
 
-// VerifyExport checks lines.
-func VerifyExport(r io.Reader) (lines int64, err error) { return 0, errEarly }
+// Close ends the log: appends that wait are refused, the one under way is
+// finished, the server stops, and the mark of a clean stop is written. When it
+// returns, every goroutine is gone and the lock is free. A second call gives the
+// first one's answer.
+func (l *Log) Close() error {
+	l.closeOnce.Do(func() { l.closed = l.close() })
+	return l.closed
+}
 
-// Close closes.
-func (l *Log) Close() error { return nil }
+func (l *Log) close() error {
+	close(l.closing)
+	<-l.committer.done
+	l.restarting.Lock()
+	defer l.restarting.Unlock()
+	s := l.session.Swap(nil)
+	if s != nil {
+		s.stop()
+	}
+	var err error
+	if s != nil && len(l.committer.doubt) == 0 {
+		// A crash before this makes the next start unclean, which costs it time only.
+		err = l.mark()
+	}
+	if e := errors.Join(err, l.lock.Release()); e != nil {
+		return fmt.Errorf("close log: %w", e)
+	}
+	return nil
+}
+
+func (l *Log) mark() error {
+	if err := l.step("close.mark"); err != nil {
+		return err
+	}
+	at := l.Head()
+	return writeJSON(l.layout.clean(), cleanMark{
+		Log: at.Log, Sequence: l.committer.last, Position: at.Position, Chain: at.Chain.String(),
+	})
+}

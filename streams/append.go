@@ -1,0 +1,264 @@
+package streams
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"cmem/streams/durable"
+	"cmem/streams/envelope"
+)
+
+// Append saves envelopes in their order and gives their positions. When it
+// returns without an error, all are on the disk. On an error the positions are
+// those of the first ones, which are saved; of the others none is, except that
+// with ErrUnknown some may be: they are not saved twice if the same envelopes
+// are appended again. Appends of others may come to lie between one's own.
+//
+// A canceled ctx keeps what is waiting from being sent; what is being sent is
+// waited for.
+func (l *Log) Append(ctx context.Context, envs ...envelope.Envelope) ([]Position, error) {
+	if len(envs) == 0 {
+		return nil, nil
+	}
+	r := &request{values: make([]value, len(envs)), done: make(chan struct{})}
+	for i := range envs {
+		var err error
+		if r.values[i], err = l.codec.prepare(&envs[i]); err != nil {
+			return nil, fmt.Errorf("append: %w", err)
+		}
+	}
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-l.closing:
+		return nil, ErrClosed
+	case l.committer.requests <- r:
+	}
+	<-r.done
+	return r.positions, r.err
+}
+
+// request is one Append on its way. The committer owns it until done is closed.
+type request struct {
+	values    []value
+	positions []Position // of the saved values, which are the first ones
+	err       error
+	done      chan struct{}
+}
+
+// answer tells the caller what became of the values.
+func (r *request) answer(err error) {
+	r.positions = make([]Position, 0, len(r.values))
+	for i := range r.values {
+		if r.values[i].position == 0 {
+			r.err = fmt.Errorf("append: %w", err)
+			break
+		}
+		r.positions = append(r.positions, r.values[i].position)
+	}
+	close(r.done)
+}
+
+// committer is the one writer. Only its goroutine touches its fields.
+type committer struct {
+	log      *Log
+	requests chan *request // unbuffered: whoever is not received yet can still go away
+	done     chan struct{} // closed when the goroutine is gone
+
+	last  uint64 // sequence of the stream's last message
+	chain Digest // after the last value
+
+	doubt   []*value            // sent, and not known whether saved; oldest first
+	claimed map[string]Position // values of doubt that turned out saved, by id
+}
+
+// most is how much is sent as one group.
+const (
+	mostMessages = 1000
+	mostBytes    = 16 << 20
+)
+
+func (c *committer) run() {
+	defer close(c.done)
+	for {
+		select {
+		case <-c.log.closing:
+			return
+		case r := <-c.requests:
+			c.commit(c.gather(r))
+		}
+	}
+}
+
+// gather takes with r what waits already, so that many callers share the syncs
+// of one batch.
+func (c *committer) gather(r *request) []*request {
+	group := []*request{r}
+	messages := count(r)
+	for messages < mostMessages {
+		select {
+		case r := <-c.requests:
+			group = append(group, r)
+			messages += count(r)
+		default:
+			return group
+		}
+	}
+	return group
+}
+
+func count(r *request) (n int) {
+	for i := range r.values {
+		n += len(r.values[i].messages)
+	}
+	return n
+}
+
+// commit saves the values of a group in order. The first failure is that of all
+// whose values are not saved by then.
+func (c *committer) commit(group []*request) {
+	var values []*value
+	for _, r := range group {
+		for i := range r.values {
+			values = append(values, &r.values[i])
+		}
+	}
+	err := c.save(values)
+	for _, r := range group {
+		r.answer(err)
+	}
+}
+
+func (c *committer) save(values []*value) error {
+	if err := c.clearDoubt(); err != nil {
+		return err
+	}
+	for _, chunk := range chunks(c.unclaimed(values)) {
+		if err := c.room(); err != nil {
+			return err
+		}
+		if err := c.send(chunk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unclaimed leaves out what an earlier append of unknown end did save.
+func (c *committer) unclaimed(values []*value) []*value {
+	if len(c.claimed) == 0 {
+		return values
+	}
+	var rest []*value
+	for _, v := range values {
+		if at, ok := c.claimed[v.id]; ok {
+			v.position = at
+			delete(c.claimed, v.id)
+			continue
+		}
+		rest = append(rest, v)
+	}
+	return rest
+}
+
+// chunks cuts a group into what one batch takes. A value of more parts than that
+// goes on in the next batch; nothing relies on where batches end.
+func chunks(values []*value) (all [][]*value) {
+	var chunk []*value
+	messages, bytes := 0, 0
+	for _, v := range values {
+		n := len(v.messages)
+		size := 0
+		for i := range v.messages {
+			size += len(v.messages[i].data)
+		}
+		if len(chunk) > 0 && (messages+n > mostMessages || bytes+size > mostBytes) {
+			all, chunk, messages, bytes = append(all, chunk), nil, 0, 0
+		}
+		chunk, messages, bytes = append(chunk, v), messages+n, bytes+size
+	}
+	if len(chunk) > 0 {
+		all = append(all, chunk)
+	}
+	return all
+}
+
+// room checks the reserve: a server that runs out of disk in the middle of an
+// append stays stuck, so it is never let come to that.
+func (c *committer) room() error {
+	reserve := c.log.config.Reserve
+	if reserve < 0 {
+		return nil
+	}
+	free, err := durable.Free(c.log.config.Dir)
+	if err != nil {
+		return fmt.Errorf("free disk: %w", err)
+	}
+	if free < reserve {
+		return fmt.Errorf("%d MB are free at %s, %d MB are kept free: %w", free>>20, c.log.config.Dir, reserve>>20, ErrDiskFull)
+	}
+	return nil
+}
+
+// send publishes one chunk and deals with every way that can end. Whatever it
+// returns, c.last and c.chain are what the stream holds, or doubt is not empty.
+func (c *committer) send(chunk []*value) error {
+	c.seal(chunk)
+	var again error
+	for attempt := range 2 {
+		err := c.publish(messagesOf(chunk))
+		if err == nil {
+			c.saved(chunk)
+			return nil
+		}
+		c.log.log.Warn("append was not acknowledged", "error", err)
+		refused := errors.Is(err, errRefused)
+		c.doubt = chunk
+		n, found := c.settle(!refused)
+		if found != nil {
+			return errors.Join(fmt.Errorf("%w: %w", ErrUnknown, err), found)
+		}
+		if chunk = chunk[n:]; len(chunk) == 0 {
+			return nil
+		}
+		again = fmt.Errorf("%w: %w", ErrNotSaved, err)
+		if refused && attempt == 0 && !errors.Is(err, errSequence) {
+			return again // the server said no; asking twice changes nothing
+		}
+		c.seal(chunk)
+	}
+	return again
+}
+
+// seal gives each value its link.
+func (c *committer) seal(chunk []*value) {
+	chain := c.chain
+	for _, v := range chunk {
+		m := &v.messages[len(v.messages)-1]
+		chain = link(chain, m.inner)
+		m.chain = chain
+		m.header[headerChain] = []string{chain.String()}
+	}
+}
+
+// saved moves the log's end over values whose messages lie there, and tells
+// those who wait.
+func (c *committer) saved(chunk []*value) {
+	for _, v := range chunk {
+		c.last += uint64(len(v.messages))
+		c.chain = v.messages[len(v.messages)-1].chain
+		v.position = Position(c.last)
+	}
+	c.log.head.set(Checkpoint{Log: c.log.identity.Log, Position: Position(c.last), Chain: c.chain})
+}
+
+func messagesOf(chunk []*value) []*message {
+	all := make([]*message, 0, len(chunk))
+	for _, v := range chunk {
+		for i := range v.messages {
+			all = append(all, &v.messages[i])
+		}
+	}
+	return all
+}

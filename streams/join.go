@@ -1,0 +1,138 @@
+package streams
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"cmem/streams/envelope"
+)
+
+// joiner turns messages in order into values: it joins parts, unpacks bodies and
+// notices what is missing. It never fails; what cannot be used is reported.
+type joiner struct {
+	codec *codec
+	gap   func(Gap)
+	next  uint64 // the sequence expected next
+
+	run      []stored // parts of a value whose last has not come
+	previous Digest   // the chain before the next value
+	anchored bool     // … is known
+
+	messages, bytes, abandoned int64
+}
+
+// entry is a value with what the log added to it.
+type entry struct {
+	Record
+	nonce    nonce
+	previous Digest // the chain before it
+	anchored bool   // previous is known: it is not behind a gap
+}
+
+// add takes the next message. ok is false if it completes no value.
+func (j *joiner) add(m stored) (e entry, ok bool) {
+	if m.sequence < j.next {
+		return e, false // a second answer to a repeated question
+	}
+	j.skipTo(m.sequence, "no message")
+	j.next = m.sequence + 1
+	j.messages++
+	j.bytes += int64(len(m.data))
+	n, of, err := part(m.header)
+	if err != nil {
+		j.damaged(m.sequence, m.sequence, err)
+		return e, false
+	}
+	if n != len(j.run)+1 || n > 1 && first(m.header, headerSum) != first(j.run[0].header, headerSum) {
+		j.dropRun()
+		if n > 1 {
+			// Its beginning is gone, which skipTo has named, or was never of this run.
+			j.damaged(m.sequence, m.sequence, fmt.Errorf("part %d of %d without the ones before", n, of))
+			return e, false
+		}
+	}
+	if n < of {
+		j.run = append(j.run, m)
+		return e, false
+	}
+	start := m.sequence - uint64(of) + 1
+	e, err = j.value(m)
+	j.run = j.run[:0]
+	if err != nil {
+		j.damaged(start, m.sequence, err)
+		return entry{}, false
+	}
+	return e, true
+}
+
+// skipTo notes that nothing came for the sequences before s.
+func (j *joiner) skipTo(s uint64, reason string) {
+	if s > j.next {
+		j.dropRun()
+		j.damaged(j.next, s-1, fmt.Errorf("%s", reason))
+		j.next = s
+	}
+}
+
+// dropRun passes over parts whose end never came: they were never acknowledged.
+func (j *joiner) dropRun() {
+	j.abandoned += int64(len(j.run))
+	j.run = j.run[:0]
+}
+
+func (j *joiner) damaged(from, to uint64, reason error) {
+	j.anchored = false
+	j.gap(Gap{First: Position(from), Last: Position(to), Reason: reason.Error()})
+}
+
+// value decodes a value whose last message is m and whose earlier parts are the
+// run.
+func (j *joiner) value(m stored) (e entry, err error) {
+	data, err := joined(j.run, m)
+	if err != nil {
+		return e, err
+	}
+	body, err := j.codec.unpack(data, first(m.header, headerEncoding))
+	if err != nil {
+		return e, fmt.Errorf("body: %w", err)
+	}
+	if e.Envelope, err = envelope.FromHeaders(m.header, body); err != nil {
+		return e, err
+	}
+	if e.Chain, err = parseDigest(first(m.header, headerChain)); err != nil {
+		return e, fmt.Errorf("%s: %w", headerChain, err)
+	}
+	if e.nonce, err = parseNonce(first(m.header, headerNonce)); err != nil {
+		return e, fmt.Errorf("%s: %w", headerNonce, err)
+	}
+	e.Position = Position(m.sequence)
+	e.previous, e.anchored = j.previous, j.anchored
+	j.previous, j.anchored = e.Chain, true
+	return e, nil
+}
+
+// joined puts parts together and checks that they are what was cut.
+func joined(run []stored, last stored) ([]byte, error) {
+	if len(run) == 0 {
+		return last.data, nil
+	}
+	var all bytes.Buffer
+	all.Grow((len(run) + 1) * partSize)
+	for _, p := range run {
+		all.Write(p.data)
+	}
+	all.Write(last.data)
+	sum := sha256.Sum256(all.Bytes())
+	if hex.EncodeToString(sum[:]) != first(last.header, headerSum) {
+		return nil, fmt.Errorf("the %d parts do not have their %s", len(run)+1, headerSum)
+	}
+	return all.Bytes(), nil
+}
+
+// broken reports whether the entry is not what its link was made of. Behind a
+// gap that cannot be said.
+func (e *entry) broken() bool {
+	return e.anchored && link(e.previous, inner(e.nonce, &e.Envelope)) != e.Chain
+}

@@ -1,0 +1,142 @@
+package streams
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// clearDoubt finds out about an append of unknown end before anything else is
+// appended. What turns out saved is remembered by id, for whoever sends it again.
+func (c *committer) clearDoubt() error {
+	if len(c.doubt) == 0 {
+		return nil
+	}
+	doubt := c.doubt
+	n, err := c.settle(true)
+	if err != nil {
+		return err
+	}
+	if c.claimed == nil {
+		c.claimed = make(map[string]Position)
+	}
+	for _, v := range doubt[:n] {
+		c.claimed[v.id] = v.position
+	}
+	return nil
+}
+
+// settle reads the end of the log again and says how many of the values in doubt
+// are saved: the first n. They are in the log's end then, and none is in doubt. A
+// server that did not answer is started again first, for it may be stuck; only
+// if there is room, for otherwise a batch that is half there stays so for ever.
+func (c *committer) settle(restart bool) (n int, err error) {
+	if err := c.room(); err != nil {
+		return 0, err
+	}
+	if restart {
+		if err := c.log.restart(); err != nil {
+			return 0, err
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	s, err := c.log.current(ctx)
+	if err != nil {
+		return 0, err
+	}
+	state, err := s.state(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if n, err = c.compare(ctx, s, state.LastSeq); err != nil {
+		return 0, err
+	}
+	found := c.doubt[:n]
+	c.doubt = nil
+	if n > 0 {
+		c.saved(found)
+	}
+	// Parts of a value that did not get its end lie behind it; they are passed
+	// over by reading, and the value is sent again whole.
+	c.last = state.LastSeq
+	return n, nil
+}
+
+// compare holds the messages after c.last against those in doubt, by their links
+// and sums.
+func (c *committer) compare(ctx context.Context, s *session, last uint64) (values int, err error) {
+	if last < c.last {
+		return 0, fmt.Errorf("the log ends at %d, %d was acknowledged", last, c.last)
+	}
+	sequence := c.last
+	for _, v := range c.doubt {
+		for i := range v.messages {
+			if sequence++; sequence > last {
+				return values, nil
+			}
+			m, err := s.get(ctx, sequence)
+			if err != nil {
+				return 0, err
+			}
+			if !same(&v.messages[i], m) {
+				return 0, fmt.Errorf("message %d is not what was sent for %.80q", sequence, v.id)
+			}
+		}
+		values++
+	}
+	if last > sequence {
+		return 0, fmt.Errorf("the log ends at %d, nothing was sent behind %d", last, sequence)
+	}
+	return values, nil
+}
+
+// same: the link covers everything of a last message, the sum what parts hold.
+func same(sent *message, found stored) bool {
+	for _, name := range []string{headerChain, headerNonce, headerPart, headerSum} {
+		if first(sent.header, name) != first(found.header, name) {
+			return false
+		}
+	}
+	return true
+}
+
+// restart ends the server and starts another on the same files. Readers that
+// are under way wait for it and go on.
+func (l *Log) restart() error {
+	l.restarting.Lock()
+	defer l.restarting.Unlock()
+	l.log.Warn("the log server is started again")
+	if old := l.session.Swap(nil); old != nil {
+		old.stop()
+	}
+	s, err := startServer(l.layout, l.log)
+	if err != nil {
+		return err
+	}
+	if err := s.open(context.Background()); err != nil {
+		s.stop()
+		return fmt.Errorf("after a restart of the server: %w", errors.Join(ErrMissing, err))
+	}
+	l.session.Store(s)
+	return nil
+}
+
+// current is the server as it runs now; during a restart it is waited for.
+func (l *Log) current(ctx context.Context) (*session, error) {
+	select {
+	case <-l.closing:
+		return nil, ErrClosed
+	default:
+	}
+	if s := l.session.Load(); s != nil {
+		return s, nil
+	}
+	l.restarting.RLock()
+	defer l.restarting.RUnlock()
+	if s := l.session.Load(); s != nil {
+		return s, nil
+	}
+	return nil, errors.Join(errors.New("the log server does not run"), ctx.Err())
+}
