@@ -106,7 +106,7 @@ func (b *batch) secondDelivery(n int) (bool, error) {
 
 // neighbour is a capture near another; stored: in the log, or about to be.
 type neighbour struct {
-	Capture
+	streams.Capture
 	stored bool
 }
 
@@ -125,7 +125,7 @@ func (b *batch) near(e *envelope.Envelope) ([]neighbour, error) {
 	for k := range b.envs {
 		o := &b.envs[k]
 		if o.Subject == e.Subject && isCapture(o) && !o.Time.Before(from) && !o.Time.After(to) {
-			all = append(all, neighbour{Capture{ID: o.ID, Time: o.Time}, b.taken[o.ID]})
+			all = append(all, neighbour{streams.Capture{ID: o.ID, Time: o.Time}, b.taken[o.ID]})
 		}
 	}
 	return all, nil
@@ -145,7 +145,7 @@ func between(near []neighbour, words string, a, z time.Time) bool {
 }
 
 // sameContent: an id of these words, at its own capture time.
-func sameContent(c Capture, words string) bool {
+func sameContent(c streams.Capture, words string) bool {
 	return c.ID == words+"@"+strconv.FormatInt(c.Time.UnixNano(), 10)
 }
 

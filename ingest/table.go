@@ -25,13 +25,7 @@ type Table interface {
 	// before the checkpoint, in any order: one for each envelope of type
 	// envelope.HookReceived or envelope.EventSkipped. The session is the
 	// envelope's Subject, which may be empty; ID and Time are its own.
-	Captures(session string, from, to time.Time) ([]Capture, error)
-}
-
-// Capture is one hook delivery, or one that a filter kept out, in the log.
-type Capture struct {
-	ID   string
-	Time time.Time
+	Captures(session string, from, to time.Time) ([]streams.Capture, error)
 }
 
 // Log is what the Ingester needs of the log.

@@ -12,8 +12,8 @@ import (
 type tail struct {
 	low, high streams.Position
 	ids       map[string]streams.Held
-	order     []tailEntry          // of ids, by position
-	captures  map[string][]Capture // by session
+	order     []tailEntry                  // of ids, by position
+	captures  map[string][]streams.Capture // by session
 }
 
 type tailEntry struct {
@@ -22,7 +22,7 @@ type tailEntry struct {
 }
 
 func newTail(from streams.Position) tail {
-	return tail{low: from, high: from, ids: map[string]streams.Held{}, captures: map[string][]Capture{}}
+	return tail{low: from, high: from, ids: map[string]streams.Held{}, captures: map[string][]streams.Capture{}}
 }
 
 // observe adds the record at p, which comes after all others.
@@ -37,7 +37,7 @@ func (t *tail) observe(p streams.Position, e *envelope.Envelope) {
 	t.ids[e.ID] = streams.Held{OK: true, Session: e.Subject, Digest: e.Digest}
 	t.order = append(t.order, tailEntry{p, e.ID, e.Subject})
 	if isCapture(e) {
-		t.captures[e.Subject] = append(t.captures[e.Subject], Capture{ID: e.ID, Time: e.Time})
+		t.captures[e.Subject] = append(t.captures[e.Subject], streams.Capture{ID: e.ID, Time: e.Time})
 	}
 }
 
@@ -68,8 +68,8 @@ func (t *tail) drop(e tailEntry) {
 }
 
 // near gives the session's captures with from ≤ Time ≤ to.
-func (t *tail) near(session string, from, to time.Time) []Capture {
-	var found []Capture
+func (t *tail) near(session string, from, to time.Time) []streams.Capture {
+	var found []streams.Capture
 	for _, c := range t.captures[session] {
 		if !c.Time.Before(from) && !c.Time.After(to) {
 			found = append(found, c)
