@@ -1,0 +1,177 @@
+package redact
+
+import (
+	"bytes"
+
+	"cmem/ingest/internal/jsontext"
+)
+
+// walker goes through one JSON value and copies it only from the first change on.
+type walker struct {
+	*Redactor
+	sum     *tally
+	nesting int
+
+	src     []byte
+	out     []byte
+	copied  int // src up to here is in out
+	objects []object
+	key     memberKey
+}
+
+// object is what is known of an open bracket's direct members.
+type object struct{ media []byte }
+
+// memberKey is what the key just read says of its value.
+type memberKey struct {
+	media, data bool   // names a media type; names base64 bytes
+	secret      string // kind of secret it names, "" none
+}
+
+// walk gives the redacted value; ok is false if src is not one JSON value.
+func (w *walker) walk(src []byte) (out []byte, ok bool) {
+	w.src = src
+	if bytes.HasPrefix(src, []byte(jsontext.BOM)) {
+		w.copied = len(jsontext.BOM)
+	}
+	s := jsontext.Scanner{Src: src}
+	for {
+		t, err := s.Next()
+		if err != nil {
+			return nil, false
+		}
+		switch t.Kind {
+		case jsontext.EOF:
+			return w.finish(), true
+		case jsontext.BeginObject, jsontext.BeginArray:
+			w.objects = append(w.objects, object{})
+			w.key = memberKey{}
+		case jsontext.EndObject, jsontext.EndArray:
+			w.objects = w.objects[:len(w.objects)-1]
+		case jsontext.Key:
+			w.key = classify(jsontext.Decode(src, t))
+			w.plain(t)
+		case jsontext.String:
+			w.value(t, s)
+			w.key = memberKey{}
+		case jsontext.Literal:
+			w.key = memberKey{}
+		}
+	}
+}
+
+func (w *walker) finish() []byte {
+	if w.copied == 0 {
+		return w.src
+	}
+	return append(w.out, w.src[w.copied:]...)
+}
+
+func (w *walker) put(t jsontext.Token, text []byte) {
+	w.out = append(w.out, w.src[w.copied:t.Start]...)
+	w.out = jsontext.Quote(w.out, text)
+	w.copied = t.End
+}
+
+// plain redacts a key, or a string whose key says nothing.
+func (w *walker) plain(t jsontext.Token) {
+	hidden := t.Marks&jsontext.Unicode != 0
+	if !hidden && len(w.user) == 0 && scan(w.src[t.Start+1:t.End-1]) == 0 {
+		if !jsontext.Sound(w.src, t) {
+			w.put(t, jsontext.Decode(w.src, t))
+		}
+		return
+	}
+	before := len(*w.sum)
+	counted := w.sum.total()
+	text := jsontext.Decode(w.src, t)
+	clean := w.text(text, w.nesting, w.sum)
+	if len(*w.sum) != before || w.sum.total() != counted || !jsontext.Sound(w.src, t) {
+		w.put(t, clean)
+	}
+}
+
+func (t tally) total() int {
+	n := 0
+	for _, r := range t {
+		n += r.Bytes
+	}
+	return n
+}
+
+// value redacts a string value. next is the scanner behind it, by value: it may
+// look ahead.
+func (w *walker) value(t jsontext.Token, next jsontext.Scanner) {
+	switch k := w.key; {
+	case k.media && len(w.objects) > 0:
+		if text := jsontext.Decode(w.src, t); isMediaType(text) {
+			w.objects[len(w.objects)-1].media = text
+		}
+	case k.data:
+		text := jsontext.Decode(w.src, t)
+		if note, kind := mediaNote(text, func() []byte { return w.mediaType(next) }); note != nil {
+			w.sum.add(kind, len(text))
+			w.put(t, note)
+			return
+		}
+	case k.secret != "":
+		text := jsontext.Decode(w.src, t)
+		if confident(text, k.secret, quoted) {
+			w.sum.add(k.secret, len(text))
+			w.put(t, marker(k.secret))
+			return
+		}
+	}
+	w.plain(t)
+}
+
+// lookAhead bounds the search for a media type behind its bytes.
+const lookAhead = 1 << 10
+
+// mediaType finds the media type among the direct members of the open object:
+// those read already, or those within the next KiB.
+func (w *walker) mediaType(next jsontext.Scanner) []byte {
+	if len(w.objects) == 0 {
+		return nil
+	}
+	if m := w.objects[len(w.objects)-1].media; m != nil {
+		return m
+	}
+	depth, named, limit := next.Depth(), false, -1
+	for {
+		t, err := next.Next()
+		if err != nil || t.Kind == jsontext.EOF || next.Depth() < depth {
+			return nil
+		}
+		if limit < 0 {
+			limit = t.Start + lookAhead
+		}
+		if t.End > limit {
+			return nil
+		}
+		if next.Depth() > depth {
+			named = false
+			continue
+		}
+		if t.Kind == jsontext.Key {
+			named = classify(jsontext.Decode(w.src, t)).media
+			continue
+		}
+		if text := jsontext.Decode(w.src, t); named && t.Kind == jsontext.String && isMediaType(text) {
+			return text
+		}
+		named = false
+	}
+}
+
+func classify(key []byte) (k memberKey) {
+	switch string(key) {
+	case "type", "media_type", "mediaType", "mime_type", "mimeType", "mime":
+		k.media = true
+	case "data", "base64":
+		k.data = true
+	default:
+		k.secret = secretName(key)
+	}
+	return k
+}
