@@ -29,6 +29,7 @@ func Hook() adapter.Hook {
 		Name:         Name,
 		Identify:     identify,
 		Noise:        noise,
+		Known:        known,
 		Answer:       answer,
 		ContextBytes: contextBytes,
 	}

@@ -5,6 +5,7 @@ import (
 
 	"cmem/ingest/host/adapter"
 	"cmem/ingest/host/jsonscan"
+	"cmem/ingest/identity"
 )
 
 // payload holds the members of one hook payload that mean something, as they
@@ -105,12 +106,12 @@ func (p *payload) rareField(key []byte) *[]byte {
 func identify(event string, body []byte) adapter.Said {
 	p := readPayload(body)
 	said := adapter.Said{
-		Event:      jsonscan.Text(p.event),
-		Session:    jsonscan.Text(p.session),
-		Tool:       jsonscan.Text(p.tool),
-		Cwd:        jsonscan.Text(p.cwd),
-		Agent:      jsonscan.Text(p.agentID),
-		Transcript: jsonscan.Text(p.transcript),
+		Event:      text(p.event),
+		Session:    text(p.session),
+		Tool:       text(p.tool),
+		Cwd:        text(p.cwd),
+		Agent:      text(p.agentID),
+		Transcript: text(p.transcript),
 		Paths:      inputPaths(p.input),
 	}
 	if said.Event == "" {
@@ -118,7 +119,7 @@ func identify(event string, body []byte) adapter.Said {
 	}
 	said.ID = eventID(said.Event, &p)
 	if said.Event == "UserPromptSubmit" {
-		said.Prompt = jsonscan.Text(p.prompt)
+		said.Prompt = text(p.prompt)
 		said.IsPrompt = !strings.HasPrefix(strings.TrimSpace(said.Prompt), "<task-notification>")
 	}
 	if jsonscan.Kind(p.cursor) == '"' {
@@ -128,15 +129,20 @@ func identify(event string, body []byte) adapter.Said {
 }
 
 // eventID is the host's id of the thing the event is about, where there is one
-// that the host gives to no other event of that name.
+// that the host gives to no other event of that name. An id of no random form
+// (models behind a proxy make "functions.bash:0" again and again) names nothing.
 func eventID(event string, p *payload) string {
+	var id string
 	switch event {
 	case "PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionDenied":
-		return jsonscan.Text(p.toolUseID)
+		id = text(p.toolUseID)
 	case "UserPromptSubmit":
-		return jsonscan.Text(p.promptID)
+		id = text(p.promptID)
 	}
-	return ""
+	if !identity.KnownForm(id) {
+		return ""
+	}
+	return id
 }
 
 // fromCursor: Cursor runs Claude Code's hooks beside its own and marks the
@@ -144,11 +150,11 @@ func eventID(event string, p *payload) string {
 func fromCursor(said *adapter.Said, p *payload) {
 	said.Source = "cursor"
 	if said.ID == "" && said.Event == "UserPromptSubmit" {
-		said.ID = jsonscan.Text(p.generation)
+		said.ID = text(p.generation)
 	}
 	if said.Cwd == "" {
 		for root := range jsonscan.Elements(p.roots) {
-			said.Cwd = jsonscan.Text(root)
+			said.Cwd = text(root)
 			break
 		}
 	}
@@ -159,7 +165,7 @@ func inputPaths(input []byte) []string {
 	for key, value := range jsonscan.Fields(input) {
 		switch string(key) {
 		case "file_path", "notebook_path", "path":
-			if path := jsonscan.Text(value); path != "" {
+			if path := text(value); path != "" {
 				paths = append(paths, path)
 			}
 		}
@@ -179,4 +185,15 @@ func noise(event string) bool {
 		return true
 	}
 	return false
+}
+
+// known: events that Decode understands, and noise.
+func known(event string) bool {
+	switch event {
+	case "SessionStart", "SessionEnd", "UserPromptSubmit", "UserPromptExpansion",
+		"PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionDenied",
+		"Stop", "StopFailure", "SubagentStart", "SubagentStop", "PreCompact", "PostCompact":
+		return true
+	}
+	return noise(event)
 }

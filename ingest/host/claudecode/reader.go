@@ -50,10 +50,10 @@ func newReader(file string, state []byte) adapter.Reader {
 		switch string(key) {
 		case "session":
 			if !r.named {
-				r.session = jsonscan.Text(value)
+				r.session = text(value)
 			}
 		case "queued":
-			r.fork.queued = parseTime(jsonscan.Text(value))
+			r.fork.queued = parseTime(text(value))
 		case "own":
 			r.fork.own = jsonscan.True(value)
 		}
@@ -81,12 +81,12 @@ func (r *reader) Value(raw []byte) adapter.Value {
 	rec := readRecord(raw)
 	v := adapter.Value{
 		Type:        rec.fullType(),
-		ID:          jsonscan.Text(rec.uuid),
-		Agent:       jsonscan.Text(rec.agent),
-		HostVersion: jsonscan.Text(rec.version),
-		Time:        parseTime(jsonscan.Text(rec.time)),
-		Cwd:         jsonscan.Text(rec.cwd),
-		Branch:      jsonscan.Text(rec.branch),
+		ID:          text(rec.uuid),
+		Agent:       text(rec.agent),
+		HostVersion: text(rec.version),
+		Time:        parseTime(text(rec.time)),
+		Cwd:         text(rec.cwd),
+		Branch:      text(rec.branch),
 	}
 	v.Session = r.sessionOf(&rec)
 	switch {
@@ -107,7 +107,7 @@ func (r *reader) Value(raw []byte) adapter.Value {
 
 // sessionOf: the first message of a file without a session in its name decides.
 func (r *reader) sessionOf(rec *record) string {
-	own := jsonscan.Text(rec.session)
+	own := text(rec.session)
 	if r.session == "" {
 		switch string(rec.typ) {
 		case `"user"`, `"assistant"`, `"system"`:

@@ -108,7 +108,7 @@ func (r *record) flag(key, value []byte) {
 
 // fullType is the record type with its subtype: "system:compact_boundary".
 func (r *record) fullType() string {
-	typ, sub := jsonscan.Text(r.typ), r.kind()
+	typ, sub := text(r.typ), r.kind()
 	if sub == "" {
 		return typ
 	}
@@ -119,11 +119,11 @@ func (r *record) fullType() string {
 func (r *record) kind() string {
 	switch string(r.typ) {
 	case `"system"`:
-		return jsonscan.Text(r.subtype)
+		return text(r.subtype)
 	case `"attachment"`:
-		return jsonscan.Text(jsonscan.Get(r.attachment, "type"))
+		return text(jsonscan.Get(r.attachment, "type"))
 	case `"progress"`:
-		return jsonscan.Text(jsonscan.Get(r.data, "type"))
+		return text(jsonscan.Get(r.data, "type"))
 	}
 	return ""
 }
@@ -131,7 +131,7 @@ func (r *record) kind() string {
 // skips names the type of a record that is known to say nothing worth keeping,
 // "" for any other. Unknown types are kept.
 func skips(r *record) string {
-	switch typ := jsonscan.Text(r.typ); typ {
+	switch typ := text(r.typ); typ {
 	case "user", "assistant", "queue-operation":
 		return ""
 	case "progress":
