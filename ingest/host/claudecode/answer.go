@@ -65,11 +65,25 @@ func printable(s string) string {
 }
 
 // sequence is the length of the terminal sequence that s begins with: a control
-// sequence to its final byte, any other escape its first byte.
+// sequence to its final byte, a command (a title, a link) to its end on the same
+// line, of any other the escape alone.
 func sequence(s string) int {
-	if len(s) < 2 || s[1] != '[' {
-		return min(len(s), 1)
+	switch {
+	case strings.HasPrefix(s, "\x1b["):
+		return controlSequence(s)
+	case strings.HasPrefix(s, "\x1b]"):
+		end := strings.IndexAny(s[2:], "\a\x1b\n")
+		if end >= 0 && s[2+end] == '\a' {
+			return 2 + end + 1
+		}
+		if end >= 0 && strings.HasPrefix(s[2+end:], "\x1b\\") {
+			return 2 + end + 2
+		}
 	}
+	return 1
+}
+
+func controlSequence(s string) int {
 	for i := 2; i < len(s); i++ {
 		if s[i] >= 0x40 && s[i] <= 0x7e {
 			return i + 1

@@ -115,7 +115,12 @@ func (d *decoder) stop(p *payload) {
 	}
 }
 
+// agentStop: an agent of empty type is a helper of the host's own, as the one
+// that writes a compaction's summary.
 func (d *decoder) agentStop(p *payload) {
+	if string(p.agentType) == `""` {
+		return
+	}
 	if d.head.Agent == "" {
 		d.head.Agent = sidechain
 	}

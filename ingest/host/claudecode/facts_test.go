@@ -123,3 +123,12 @@ func bodies[B event.Body](facts []event.Fact) []B {
 	}
 	return all
 }
+
+func payloadFile(t testing.TB, name string) []byte {
+	t.Helper()
+	body, err := os.ReadFile(testdata + "hooks/claude-code/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
+}

@@ -20,7 +20,7 @@ func toolResult(b *block, extra *response, denial string) event.ToolReturned {
 		return r
 	}
 	extra.fill(&r)
-	if r.Output == "" {
+	if r.Output == "" && extra.stdout == nil {
 		r.Output = seen
 	}
 	r.Cut = r.Cut || strings.HasPrefix(seen, "<persisted-output>")

@@ -124,15 +124,15 @@ func TestBothChannelsOfRecordedSessionsAreOneSession(t *testing.T) {
 			slices.Reverse(files)
 			forksFirst := transcriptFacts(t, files...)
 			orders := map[string][]event.Fact{
-				"transcript":               transcript,
-				"hooks, transcript":        slices.Concat(hooks, transcript),
-				"transcript, hooks":        slices.Concat(transcript, hooks),
-				"interleaved":              interleave(hooks, transcript),
-				"files the other way":      forksFirst,
-				"hooks, files other way":   slices.Concat(hooks, forksFirst),
-				"interleaved, other way":   interleave(forksFirst, hooks),
-				"everything over again":    transcriptFacts(t, append(files, files...)...),
-				"hooks between two copies": slices.Concat(forksFirst, hooks),
+				"transcript":             transcript,
+				"hooks, transcript":      slices.Concat(hooks, transcript),
+				"transcript, hooks":      slices.Concat(transcript, hooks),
+				"interleaved":            interleave(hooks, transcript),
+				"files the other way":    forksFirst,
+				"hooks, files other way": slices.Concat(hooks, forksFirst),
+				"interleaved, other way": interleave(forksFirst, hooks),
+				"everything over again":  transcriptFacts(t, append(files, files...)...),
+				"other way, hooks":       slices.Concat(forksFirst, hooks),
 			}
 			for order, facts := range orders {
 				is(t, order+": tool uses", things(facts, toolUse), row["tool_uses"])
