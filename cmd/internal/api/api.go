@@ -80,6 +80,8 @@ type Backend struct {
 	Shutdown func()
 	// Touch is told of every request but the probes; nil: nobody asks.
 	Touch func()
+	// Closing ends streams: tails, progress, jobs. Required.
+	Closing context.Context
 	// Zone is for days and times where a request names none.
 	Zone   *time.Location
 	Now    func() time.Time
@@ -91,7 +93,7 @@ type handler struct{ Backend }
 // New makes the handler of all routes.
 func New(b Backend) http.Handler {
 	h := &handler{b}
-	r := &router{mux: http.NewServeMux(), log: b.Logger, touch: b.Touch, allowed: map[string][]string{}}
+	r := &router{mux: http.NewServeMux(), log: b.Logger, closing: b.Closing, touch: b.Touch, allowed: map[string][]string{}}
 	h.probes(r)
 	h.reading(r)
 	h.writing(r)

@@ -11,7 +11,7 @@ func (h *handler) inject(w http.ResponseWriter, r *http.Request) error {
 	p := params{Values: r.URL.Query()}
 	zone, _ := p.dates(h.Zone, h.Now())
 	in := ContextRequest{
-		Projects: p.all("projects", "project"), Host: hostName(p.first("platformSource", "platform_source", "host")),
+		Projects: p.projects(), Host: hostName(p.first("platformSource", "platform_source", "host")),
 		Colours: p.flag("colors"), Full: p.flag("full"), Zone: zone,
 	}
 	if len(in.Projects) == 0 {

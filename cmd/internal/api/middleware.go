@@ -37,11 +37,15 @@ func plain(log *slog.Logger, h handle) http.Handler {
 	})
 }
 
-// stream is plain without the deadline: its lines have one each.
-func stream(log *slog.Logger, h handle) http.Handler {
+// stream is plain without the deadline: its lines have one each. It ends when
+// closing does.
+func stream(log *slog.Logger, closing context.Context, h handle) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-		run(log, h, w, r)
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		defer context.AfterFunc(closing, cancel)()
+		run(log, h, w, r.WithContext(ctx))
 	})
 }
 

@@ -53,6 +53,15 @@ func (p *params) all(names ...string) []string {
 	return out
 }
 
+// projects gives the projects asked for: project is one, whatever is in its
+// name; projects is a list with commas.
+func (p *params) projects() []string {
+	if one := p.first("project"); one != "" {
+		return []string{one}
+	}
+	return p.all("projects")
+}
+
 // int reads a number from least to most; one over most is most.
 func (p *params) int(name string, def, least, most int) int {
 	v := p.first(name)
@@ -126,7 +135,7 @@ var kinds = map[string][]records.DocKind{
 func (p *params) searching(zone *time.Location, now time.Time) searching {
 	s := searching{
 		query: p.first("query", "q"), concepts: p.all("concepts", "concept"), files: p.all("files", "filePath", "file"),
-		types: p.all("obs_type", "obsType"), folder: p.flag("isFolder"), projects: p.all("project", "projects"),
+		types: p.all("obs_type", "obsType"), folder: p.flag("isFolder"), projects: p.projects(),
 		host: hostName(p.first("platformSource", "platform_source", "host")), session: p.first("session", "session_id"),
 		limit: p.int("limit", defaultLimit, 1, maxSearch), offset: p.int("offset", 0, 0, 1<<30),
 		json: p.oneOf("format", "text", "json") == "json",

@@ -16,14 +16,15 @@ func projectKeys(s *records.Store, names []string) ([]string, error) {
 	for _, name := range names {
 		p, err := s.Project(name)
 		if err != nil {
-			return nil, projectError(name, err)
+			return nil, ProjectError(name, err)
 		}
 		keys = append(keys, p.Key)
 	}
 	return keys, nil
 }
 
-func projectError(name string, err error) error {
+// ProjectError names what records say of a project's name for a caller.
+func ProjectError(name string, err error) error {
 	var several *records.AmbiguousError
 	switch {
 	case errors.As(err, &several):
@@ -165,7 +166,7 @@ func (h *handler) observationsByFile(w http.ResponseWriter, r *http.Request) err
 		Count        int              `json:"count"`
 	}{Observations: []ObservationRow{}}
 	err := h.Records(func(s *records.Store) (err error) {
-		if f.Projects, err = knownProjects(s, p.all("projects", "project")); err != nil {
+		if f.Projects, err = knownProjects(s, p.projects()); err != nil {
 			return err
 		}
 		found, err := s.Observations(f)
@@ -198,7 +199,7 @@ func knownProjects(s *records.Store, names []string) ([]string, error) {
 		case errors.Is(err, records.ErrNoProject):
 			keys = append(keys, name)
 		default:
-			return nil, projectError(name, err)
+			return nil, ProjectError(name, err)
 		}
 	}
 	return keys, nil

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -13,6 +14,7 @@ type router struct {
 	mux     *http.ServeMux
 	log     *slog.Logger
 	touch   func()
+	closing context.Context
 	allowed map[string][]string // path → methods
 }
 
@@ -21,7 +23,9 @@ func (r *router) probe(pattern string, h handle) { r.add(pattern, plain(r.log, h
 
 func (r *router) plain(pattern string, h handle) { r.add(pattern, r.used(plain(r.log, h))) }
 
-func (r *router) stream(pattern string, h handle) { r.add(pattern, r.used(stream(r.log, h))) }
+func (r *router) stream(pattern string, h handle) {
+	r.add(pattern, r.used(stream(r.log, r.closing, h)))
+}
 
 func (r *router) used(h http.Handler) http.Handler {
 	if r.touch == nil {

@@ -56,7 +56,7 @@ func (h *handler) timeline(w http.ResponseWriter, r *http.Request) error {
 	t := timelining{
 		anchor: p.first("anchor"), query: p.first("query", "q"), zone: zone,
 		before: p.int("depth_before", defaultDepth, 0, maxDepth), after: p.int("depth_after", defaultDepth, 0, maxDepth),
-		projects: p.all("project", "projects"), host: hostName(p.first("platformSource", "platform_source", "host")),
+		projects: p.projects(), host: hostName(p.first("platformSource", "platform_source", "host")),
 		session: p.first("session", "session_id"), json: p.oneOf("format", "text", "json") == "json",
 	}
 	if (t.anchor == "") == (t.query == "") {

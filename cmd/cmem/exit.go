@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"cmem/cmd/internal/api"
+	"cmem/cmd/internal/client"
+	"cmem/cmd/internal/config"
+	"cmem/ingest/home"
+	"cmem/projections/records"
+	"cmem/projections/search"
+	"cmem/replay"
+	"cmem/streams"
+	"cmem/streams/durable"
+)
+
+// The exit codes. They are part of the command line's contract.
+const (
+	exitOK        = 0
+	exitFailed    = 1  // anything not below
+	exitUsage     = 2  // a flag or an argument is wrong
+	exitNotFound  = 3  // no such thing, file or project
+	exitLocked    = 4  // another process holds the data folder
+	exitForeign   = 5  // the folder is not cmem's
+	exitNewer     = 6  // the folder was written by a newer version
+	exitConfig    = 7  // config.json or the environment
+	exitNoWorker  = 8  // no worker runs, or it does not answer
+	exitDiffers   = 9  // a verification failed, or values could not be read
+	exitAmbiguous = 10 // a project's name has several meanings
+	exitNoSpace   = 11 // the disk is full
+	exitRefused   = 12 // the worker did not let us in
+	exitBusy      = 13 // starting, or being rebuilt: try again
+	exitInterrupt = 130
+)
+
+// usageError is a mistake on the command line.
+type usageError struct{ error }
+
+func (u usageError) Unwrap() error { return u.error }
+
+// sentinels in order: the first in err's chain decides.
+var sentinels = []struct {
+	err  error
+	code int
+}{
+	{home.ErrForeign, exitForeign}, {streams.ErrForeign, exitForeign}, {records.ErrForeign, exitForeign}, {search.ErrForeign, exitForeign},
+	{streams.ErrNewer, exitNewer},
+	{durable.ErrLocked, exitLocked}, {records.ErrLocked, exitLocked}, {search.ErrLocked, exitLocked},
+	{client.ErrNoWorker, exitNoWorker}, {client.ErrMute, exitNoWorker}, {client.ErrCut, exitNoWorker},
+	{errDiffers, exitDiffers}, {replay.ErrDiffers, exitDiffers},
+	{streams.ErrDiskFull, exitNoSpace},
+	{context.Canceled, exitInterrupt},
+}
+
+var codes = map[api.Code]int{
+	api.Invalid: exitUsage, api.NotFound: exitNotFound, api.Ambiguous: exitAmbiguous, api.Locked: exitLocked,
+	api.NoSpace: exitNoSpace, api.Unauthorized: exitRefused, api.Forbidden: exitRefused,
+	api.Starting: exitBusy, api.Rebuilding: exitBusy,
+}
+
+// exitCode says what kind of failure err is.
+func exitCode(err error) int {
+	if err == nil {
+		return exitOK
+	}
+	var usage usageError
+	if errors.As(err, &usage) {
+		return exitUsage
+	}
+	var conf *config.Error
+	if errors.As(err, &conf) {
+		return exitConfig
+	}
+	for _, s := range sentinels {
+		if errors.Is(err, s.err) {
+			return s.code
+		}
+	}
+	var e *api.Error
+	if errors.As(err, &e) {
+		if code, ok := codes[e.Code]; ok {
+			return code
+		}
+	}
+	return exitFailed
+}

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"cmem/cmd/internal/client"
+	"cmem/cmd/internal/config"
+	"cmem/cmd/internal/worker"
+	"cmem/ingest/home"
+	"cmem/streams/durable"
+)
+
+// stdio is where a command reads and writes.
+type stdio struct {
+	in  io.Reader
+	out io.Writer
+	err io.Writer
+}
+
+// app is what the commands share: the flags of the root and where to write.
+type app struct {
+	stdio
+	environ []string
+	data    string
+	json    bool
+	verbose bool
+}
+
+// execute runs one command line and gives its exit code.
+func execute(ctx context.Context, args []string, s stdio, environ []string) int {
+	a := &app{stdio: s, environ: environ}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(s.in)
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	err := root.ExecuteContext(ctx)
+	if err != nil {
+		fmt.Fprintln(s.err, "cmem: "+oneLine(err))
+	}
+	return exitCode(err)
+}
+
+// oneLine is an error as one line, without what a panic brought along.
+func oneLine(err error) string {
+	return strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "\n", "; ")), " ")
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "cmem",
+		Short: "Durable memory for coding agents",
+		Long: "cmem keeps what happened in sessions with coding agents, makes it searchable,\n" +
+			"and tells the next session what it should know.",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError{fmt.Errorf("there is no command %q; see cmem --help", args[0])}
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, _ []string) error {
+			return usageError{errors.New("give a command; see cmem --help")}
+		},
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	f := root.PersistentFlags()
+	f.StringVar(&a.data, "data", "", "data folder (default $CMEM_DATA_DIR, else ~/.cmem)")
+	f.BoolVar(&a.json, "json", false, "answer in JSON")
+	f.BoolVarP(&a.verbose, "verbose", "v", false, "tell more on standard error")
+	root.AddCommand(
+		a.newServe(), a.newStart(), a.newStop(), a.newStatus(), a.newReplay(), a.newRebuild(),
+		a.newSearch(), a.newTimeline(), a.newShow(), a.newContext(), a.newLog(), a.newSpool(),
+		a.newSave(), a.newProject(), a.newConfig(), a.newVersion(), newHook(),
+	)
+	for _, c := range root.Commands() {
+		strict(c)
+	}
+	return root
+}
+
+// strict makes mistakes in arguments usage errors.
+func strict(c *cobra.Command) {
+	for _, sub := range c.Commands() {
+		strict(sub)
+	}
+	check := c.Args
+	if check == nil {
+		check = cobra.NoArgs
+	}
+	if c.HasSubCommands() {
+		check = func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("%s has no command %q", c.CommandPath(), args[0])
+			}
+			return fmt.Errorf("%s needs a command; see %s --help", c.CommandPath(), c.CommandPath())
+		}
+		c.RunE = func(*cobra.Command, []string) error { return nil }
+	}
+	c.Args = func(c *cobra.Command, args []string) error {
+		if err := check(c, args); err != nil {
+			return usageError{err}
+		}
+		return nil
+	}
+}
+
+// getenv looks a variable up.
+func (a *app) getenv(key string) string {
+	for _, kv := range a.environ {
+		if k, v, _ := strings.Cut(kv, "="); k == key {
+			return v
+		}
+	}
+	return ""
+}
+
+func (a *app) home() (home.Dir, error) {
+	d, err := home.Resolve(a.data, a.getenv)
+	if err != nil {
+		return "", usageError{err}
+	}
+	return d, nil
+}
+
+// settings reads the configuration; what is unknown in it is told once.
+func (a *app) settings(dir home.Dir) (config.Config, error) {
+	cfg, notices, err := config.Load(dir.Config(), a.environ)
+	for _, n := range notices {
+		fmt.Fprintln(a.err, "cmem: "+n.String())
+	}
+	return cfg, err
+}
+
+// logger is for commands that work in process: quiet unless asked.
+func (a *app) logger() *slog.Logger {
+	level := slog.LevelError
+	if a.verbose {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
+}
+
+// connect gives the API of the running worker or, where none runs, of a node in
+// this process.
+func (a *app) connect(ctx context.Context) (*client.Client, error) {
+	dir, err := a.home()
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.Dial(ctx, dir)
+	if !errors.Is(err, client.ErrNoWorker) {
+		return c, err
+	}
+	cfg, err := a.settings(dir)
+	if err != nil {
+		return nil, err
+	}
+	node, err := worker.Open(ctx, dir, cfg, a.logger())
+	if err == nil {
+		return client.InProcess(node.Handler(), node.Close), nil
+	}
+	if errors.Is(err, durable.ErrLocked) {
+		// A worker may have come up meanwhile.
+		if c, again := client.Dial(ctx, dir); again == nil {
+			return c, nil
+		}
+	}
+	return nil, err
+}
+
+// with runs f over the API and closes it.
+func (a *app) with(ctx context.Context, f func(*client.Client) error) error {
+	c, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(c), c.Close())
+}
+
+// print writes v as JSON, indented.
+func (a *app) print(v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(a.out, string(b))
+	return err
+}
+
+// say writes a line for people.
+func (a *app) say(format string, args ...any) {
+	fmt.Fprintf(a.out, format+"\n", args...)
+}
+
+// text writes a text answer, which arrives in the shape that MCP tools expect.
+func (a *app) text(ctx context.Context, c *client.Client, route string, q url.Values) error {
+	var answer struct {
+		Content []struct{ Text string } `json:"content"`
+	}
+	if err := c.Get(ctx, route, q, &answer); err != nil {
+		return err
+	}
+	for _, part := range answer.Content {
+		a.say("%s", strings.TrimRight(part.Text, "\n"))
+	}
+	return nil
+}
+
+// relay writes a JSON answer on as it came, indented.
+func (a *app) relay(ctx context.Context, c *client.Client, route string, q url.Values) error {
+	var answer json.RawMessage
+	if err := c.Get(ctx, route, q, &answer); err != nil {
+		return err
+	}
+	return a.print(answer)
+}
+
+// terminal says whether out is one that a person looks at.
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

@@ -1,0 +1,211 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"cmem/cmd/internal/api"
+	"cmem/ingest/spool"
+	"cmem/projections"
+	"cmem/projections/records"
+	"cmem/replay"
+	"cmem/streams"
+	"cmem/streams/durable"
+)
+
+// Nudge has the spool looked at now.
+func (n *Node) Nudge() {
+	if n.isPrepared() == nil {
+		n.drainer.Nudge()
+	}
+}
+
+// RetrySpool brings what was held back into the spool.
+func (n *Node) RetrySpool(ctx context.Context) (moved int, err error) {
+	if err := n.isPrepared(); err != nil {
+		return 0, err
+	}
+	names, err := os.ReadDir(n.dir.Held())
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return 0, err
+	}
+	for _, e := range names {
+		if _, ours := spool.ParseName(e.Name()); !ours {
+			continue
+		}
+		if err := os.Rename(filepath.Join(n.dir.Held(), e.Name()), filepath.Join(n.dir.Spool(), e.Name())); err != nil {
+			return moved, err
+		}
+		moved++
+	}
+	if moved == 0 {
+		return 0, nil
+	}
+	if err := errors.Join(durable.SyncDir(n.dir.Spool()), durable.SyncDir(n.dir.Held())); err != nil {
+		return moved, err
+	}
+	n.drainer.Nudge()
+	return moved, n.drainer.RunOnce(ctx)
+}
+
+// Replay brings transcripts in; see package replay. When it returns, records
+// have what they brought.
+func (n *Node) Replay(ctx context.Context, r api.ReplayRequest, tell func(api.Line)) (any, error) {
+	if err := n.isPrepared(); err != nil {
+		return nil, err
+	}
+	switch r.Observe {
+	case "", "none", "missing":
+	default:
+		return nil, api.Errorf(api.Invalid, "observe must be none or missing, not %q", r.Observe)
+	}
+	result, err := replay.Transcript(ctx, replay.Config{
+		Transcriber: n.scribe, Ingester: n.ingester, Host: r.Host, DryRun: r.DryRun,
+		Progress: func(p replay.Progress) {
+			n.touch()
+			tell(api.Line{Stage: p.File, Done: p.Done, Total: p.Total})
+		},
+	}, r.Paths...)
+	if err != nil {
+		return nil, apiError(err)
+	}
+	if r.DryRun {
+		return result, nil
+	}
+	if err := n.settle(ctx); err != nil {
+		return nil, err
+	}
+	err = n.records.read(func(s *records.Store) error { return result.Count(s) })
+	return result, err
+}
+
+// settle brings all read models to the head, so that an answer can rely on them.
+func (n *Node) settle(ctx context.Context) error {
+	if err := n.records.catchUp(ctx); err != nil {
+		return err
+	}
+	if n.stop != nil {
+		return nil // the worker's loops bring the others along
+	}
+	return errors.Join(n.search.catchUp(ctx), n.contexts.catchUp(ctx))
+}
+
+// RebuildResult is the answer of /api/rebuild.
+type RebuildResult struct {
+	Models []replay.Build `json:"models"`
+	Equal  bool           `json:"equal"` // every model was compared and is equal
+}
+
+// Rebuild builds read models again, one after the other: records first, because
+// the others follow it.
+func (n *Node) Rebuild(ctx context.Context, r api.RebuildRequest, tell func(api.Line)) (any, error) {
+	if err := n.isPrepared(); err != nil {
+		return nil, err
+	}
+	// Deleted folders are built from nothing first: then there is something to
+	// compare with.
+	if err := n.settle(ctx); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(n.search.catchUp(ctx), n.contexts.catchUp(ctx)); err != nil {
+		return nil, err
+	}
+	// Held throughout: while records stand still, what follows them can be
+	// compared at one position.
+	n.records.applying.Lock()
+	defer n.records.applying.Unlock()
+	if err := n.level(ctx); err != nil {
+		return nil, err
+	}
+	out := RebuildResult{Equal: r.Verify}
+	for _, step := range []struct {
+		name string
+		run  func(context.Context, bool, func(streams.Position)) (replay.Build, error)
+	}{{"records", n.records.rebuild}, {"search", n.rebuildSearch}, {"context", n.rebuildContexts}} {
+		if r.Only != "" && r.Only != step.name {
+			continue
+		}
+		head := int64(n.head())
+		tell(api.Line{Stage: step.name, Total: head})
+		b, err := step.run(ctx, r.Verify, func(at streams.Position) {
+			n.touch()
+			tell(api.Line{Stage: step.name, Done: int64(at), Total: max(head, int64(at))})
+		})
+		if err != nil && !errors.Is(err, replay.ErrDiffers) {
+			return nil, err
+		}
+		out.Models = append(out.Models, b)
+		out.Equal = out.Equal && b.Equal
+	}
+	return out, nil
+}
+
+// level brings the followers to where records are and will stay.
+func (n *Node) level(ctx context.Context) error {
+	return errors.Join(n.search.catchUp(ctx), n.contexts.catchUp(ctx))
+}
+
+func (n *Node) rebuildSearch(ctx context.Context, verify bool, tell func(streams.Position)) (replay.Build, error) {
+	n.search.applying.Lock()
+	defer n.search.applying.Unlock()
+	return n.search.rebuild(ctx, verify, tell)
+}
+
+func (n *Node) rebuildContexts(ctx context.Context, verify bool, tell func(streams.Position)) (replay.Build, error) {
+	n.contexts.applying.Lock()
+	defer n.contexts.applying.Unlock()
+	return n.contexts.rebuild(ctx, verify, tell)
+}
+
+// apiError names errors of the rooms for callers; the one place that does.
+func apiError(err error) error {
+	var e *api.Error
+	switch {
+	case errors.As(err, &e):
+		return err
+	case errors.Is(err, streams.ErrDiskFull):
+		return api.Errorf(api.NoSpace, "the disk has less free than the reserve; nothing was lost, free some space")
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, os.ErrPermission):
+		return api.Errorf(api.NotFound, "%v", err)
+	case errors.Is(err, replay.ErrUnknownHost):
+		return api.Errorf(api.Invalid, "%v", err)
+	case errors.Is(err, projections.ErrOtherLog):
+		return fmt.Errorf("a read model is not of this log: %w", err)
+	}
+	return err
+}
+
+// debounced calls f once things have been quiet for wait after a change, and at
+// the latest after most, until ctx is done. changed is read from signals.
+func debounced(ctx context.Context, changed <-chan struct{}, wait, most time.Duration, f func(context.Context)) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		}
+		quiet, last := time.NewTimer(wait), time.NewTimer(most)
+	settling:
+		for {
+			select {
+			case <-ctx.Done():
+				quiet.Stop()
+				last.Stop()
+				return
+			case <-changed:
+				quiet.Reset(wait)
+			case <-quiet.C:
+				break settling
+			case <-last.C:
+				break settling
+			}
+		}
+		quiet.Stop()
+		last.Stop()
+		f(ctx)
+	}
+}

@@ -1,0 +1,137 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"cmem/cmd/internal/api"
+	"cmem/cmd/internal/config"
+	"cmem/ingest/spool"
+	"cmem/projections/records"
+	"cmem/projections/search"
+)
+
+func (n *Node) models() []api.Model {
+	if n.isOpen() != nil {
+		return nil
+	}
+	all := []api.Model{n.records.status(), n.search.status(), n.contexts.status()}
+	_ = n.search.read(func(x *search.Index) error {
+		docs, err := x.Documents()
+		all[1].Documents = int64(docs)
+		return err
+	})
+	return all
+}
+
+// Stats counts. What cannot be counted yet is 0, and a note says why.
+func (n *Node) Stats(context.Context) (api.Stats, error) {
+	n.addresses.Lock()
+	socket, port := n.socket, n.port
+	n.addresses.Unlock()
+	s := api.Stats{
+		Worker: api.WorkerStats{
+			Version: config.Version, Instance: n.instance, PID: os.Getpid(), Running: n.stop != nil,
+			Uptime: int64(n.now().Sub(n.started).Seconds()), Socket: socket, Port: port,
+		},
+		Database: api.DatabaseStats{Path: n.dir.Read(), Size: size(n.dir.Read())},
+		Spool: api.SpoolStats{
+			Waiting: entries(n.dir.Spool()), Held: entries(n.dir.Held()), Corrupt: files(n.dir.Corrupt()),
+		},
+		Phase: n.Phase(), Models: n.models(),
+	}
+	if n.isOpen() != nil {
+		return s, nil
+	}
+	opening := n.stream.Opening()
+	s.Log = api.LogStats{Identity: n.stream.Identity(), Head: uint64(n.head()), Bytes: size(n.stream.Dir()), Unclean: !opening.Clean}
+	s.Notes = append(s.Notes, opening.Found...)
+	for _, g := range n.stream.Gaps() {
+		s.Notes = append(s.Notes, fmt.Sprintf("positions %d to %d of the log hold nothing: %s", g.First, g.Last, g.Reason))
+	}
+	if err := n.count(&s); err != nil {
+		s.Notes = append(s.Notes, reason(err))
+	}
+	s.Notes = append(s.Notes, n.advice(s)...)
+	return s, nil
+}
+
+func (n *Node) count(s *api.Stats) error {
+	return n.records.read(func(r *records.Store) error {
+		c, err := r.Stats()
+		if err != nil {
+			return err
+		}
+		d := &s.Database
+		d.Observations, d.Sessions, d.Summaries, d.Prompts, d.ToolUses, d.Texts = c.Observations, c.Sessions, c.Summaries, c.Prompts, c.ToolUses, c.Texts
+		first, err := r.Observations(records.Filter{Limit: 1, Ascending: true})
+		if err == nil && len(first) > 0 && !first[0].Time.IsZero() {
+			at := first[0].Time.UTC().Format("2006-01-02T15:04:05.000Z07:00")
+			d.FirstObservationAt = &at
+		}
+		if err != nil {
+			return err
+		}
+		turns, err := r.Turns(records.Filter{Limit: 100})
+		for _, t := range turns {
+			if !t.Closed {
+				s.Worker.ActiveSessions++
+			}
+		}
+		return err
+	})
+}
+
+// advice says what a person should know and do.
+func (n *Node) advice(s api.Stats) (notes []string) {
+	if s.Spool.Held > 0 {
+		notes = append(notes, fmt.Sprintf("%d events could not enter the log for days and are held; bring them back with: cmem spool retry", s.Spool.Held))
+	}
+	if s.Spool.Corrupt > 0 {
+		notes = append(notes, fmt.Sprintf("%d files of the spool are no events; they are kept in %s", s.Spool.Corrupt, n.dir.Corrupt()))
+	}
+	for _, m := range s.Models {
+		if m.Reason != "" {
+			notes = append(notes, fmt.Sprintf("%s: %s (%s)", m.Name, m.State, m.Reason))
+		}
+	}
+	return notes
+}
+
+// size sums the files below dir, in bytes. What vanishes meanwhile is not there.
+func size(dir string) (sum int64) {
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return nil
+		}
+		if info, err := d.Info(); err == nil {
+			sum += info.Size()
+		}
+		return nil
+	})
+	return sum
+}
+
+// entries counts the spool files in dir.
+func entries(dir string) (n int) {
+	all, _ := os.ReadDir(dir)
+	for _, e := range all {
+		if _, ok := spool.ParseName(e.Name()); ok {
+			n++
+		}
+	}
+	return n
+}
+
+func files(dir string) (n int) {
+	all, _ := os.ReadDir(dir)
+	for _, e := range all {
+		if e.Type().IsRegular() {
+			n++
+		}
+	}
+	return n
+}
