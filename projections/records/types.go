@@ -30,6 +30,7 @@ type Session struct {
 type Counts struct {
 	Prompts, QueuedOnly, Commands, Interrupts, Compactions      int
 	ToolUses, Paired, Unpaired, Orphans, ToolErrors, NestedUses int
+	Containers                                                  int // calls that only wrap others; no tool uses
 	SidechainMessages, Texts                                    int
 }
 
@@ -140,6 +141,7 @@ type Change struct {
 	Doc
 	Position streams.Position
 	Project  string
+	From     string // project it was moved from at some time, "" never
 	Deleted  bool
 }
 
