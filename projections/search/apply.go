@@ -65,8 +65,8 @@ func (x *Index) apply(changes []records.Change, upto streams.Checkpoint) error {
 
 // contents reads all before anything is written: a Source that fails leaves no
 // effect. The last change of a document counts; nil is one that is gone.
-func (x *Index) contents(changes []records.Change) (map[string]*Content, error) {
-	all := make(map[string]*Content, len(changes))
+func (x *Index) contents(changes []records.Change) (map[string]*content, error) {
+	all := make(map[string]*content, len(changes))
 	for _, ch := range changes {
 		id, err := docID(ch.Doc)
 		if err != nil {
@@ -75,13 +75,13 @@ func (x *Index) contents(changes []records.Change) (map[string]*Content, error) 
 		if _, read := all[id]; read {
 			continue // Source gives what the document is now, whichever change asks
 		}
-		c, ok, err := x.conf.Source.Content(ch.Doc)
+		d, ok, err := x.conf.Source.Document(ch.Doc)
 		if err != nil {
 			return nil, fmt.Errorf("content of %s %d: %w", ch.Kind, ch.ID, err)
 		}
 		if all[id] = nil; ok {
-			c.Doc = ch.Doc
-			all[id] = &c
+			d.Doc = ch.Doc
+			all[id] = &content{d}
 		}
 	}
 	return all, nil

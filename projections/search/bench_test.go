@@ -62,7 +62,7 @@ func BenchmarkAnalyze(b *testing.B) {
 	bytes := 0
 	for i := 0; b.Loop(); i++ {
 		t := texts[i%len(texts)]
-		newDocument("x1", Content{Text: t})
+		newDocument("x1", content{records.Document{Text: t}})
 		bytes += len(t)
 	}
 	b.SetBytes(int64(bytes / b.N))

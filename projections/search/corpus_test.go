@@ -15,10 +15,10 @@ import (
 	"cmem/streams"
 )
 
-// memory is a Source of contents held in memory.
-type memory map[records.Doc]Content
+// memory is a Source of documents held in memory.
+type memory map[records.Doc]records.Document
 
-func (m memory) Content(d records.Doc) (Content, bool, error) {
+func (m memory) Document(d records.Doc) (records.Document, bool, error) {
 	c, ok := m[d]
 	c.Doc = d
 	return c, ok, nil
@@ -71,7 +71,7 @@ func goCorpus(tb testing.TB, n int) memory {
 	m := make(memory, n)
 	for i := range n {
 		path, text, _ := strings.Cut(texts[(i*7919)%len(texts)], "\n")
-		c := Content{
+		c := records.Document{
 			Position: streams.Position(i + 1), Time: time.Unix(1750000000+int64(i)*60, 0),
 			Project: fmt.Sprintf("project-%d", i%17), Host: []string{"claude-code", "codex"}[i%2],
 			Session: fmt.Sprintf("5e550000-0000-4000-8000-%012d", i/50),
@@ -81,7 +81,7 @@ func goCorpus(tb testing.TB, n int) memory {
 		switch kind {
 		case records.ObservationDoc:
 			c.Title, c.Text, c.Type = title, rest, []string{"bugfix", "feature", "change"}[i%3]
-			c.Concepts, c.Files, c.Paths = []string{"how-it-works"}, []string{path}, []string{path}
+			c.Concepts, c.Files = []string{"how-it-works"}, []string{path}
 		default:
 			c.Text = text
 		}

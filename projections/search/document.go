@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -42,15 +43,18 @@ func parseID(id string) (records.Doc, error) {
 	return records.Doc{}, fmt.Errorf("%w: document id %q", ErrDamaged, id)
 }
 
+// content is a document as it is indexed.
+type content struct{ records.Document }
+
 // newDocument makes what scorch indexes of c.
-func newDocument(id string, c Content) *document.Document {
+func newDocument(id string, c content) *document.Document {
 	w := newWords(c.size())
 	w.add(c.Title, titleWeight)
 	for _, f := range c.Facts {
 		w.add(f, factWeight)
 	}
 	w.add(c.Text, textWeight)
-	for _, p := range c.Paths {
+	for _, p := range slices.Concat(c.Files, c.Paths) {
 		w.add(p, pathWeight)
 	}
 	d := document.NewDocument(id)
@@ -60,13 +64,13 @@ func newDocument(id string, c Content) *document.Document {
 	return d
 }
 
-func (c *Content) size() int {
+// size is about how much text there is to index.
+func (c *content) size() int {
 	n := len(c.Title) + len(c.Text)
-	for _, s := range c.Facts {
-		n += len(s)
-	}
-	for _, s := range c.Paths {
-		n += len(s)
+	for _, l := range [][]string{c.Facts, c.Files, c.Paths} {
+		for _, s := range l {
+			n += len(s)
+		}
 	}
 	return n
 }
@@ -102,7 +106,7 @@ func decodeOrder(b []byte) (order, bool) {
 }
 
 // hash is over all that is indexed or filtered by: 56 bits.
-func (c *Content) hash() uint64 {
+func (c *content) hash() uint64 {
 	h := sha256.New()
 	list(h, c.Title, c.Text, c.Project, c.Host, c.Session, c.Type, c.Time.UTC().Format(time.RFC3339Nano))
 	for _, l := range [][]string{c.Facts, c.Concepts, c.Files, c.Paths} {

@@ -104,8 +104,7 @@ func (w *words) count(t token, weight int) {
 
 func (w *words) newTerm(term string) *index.TokenFreq {
 	w.counts = grow(w.counts)
-	f := &w.counts[len(w.counts)-1]
-	f.Term = []byte(term)
+	f := &w.counts[len(w.counts)-1] // its Term is read by composite fields only
 	w.terms[term] = f
 	return f
 }

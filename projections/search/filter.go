@@ -17,7 +17,7 @@ const (
 // maxSegments is how many segments from a path's end a file filter compares.
 const maxSegments = 8
 
-func (c *Content) filters() []string {
+func (c *content) filters() []string {
 	f := []string{kindTerm + letters[c.Kind], projectTerm + c.Project, hostTerm + c.Host, sessionTerm + c.Session}
 	if c.Type != "" {
 		f = append(f, typeTerm+strings.ToLower(c.Type))

@@ -57,26 +57,12 @@ var (
 	ErrClosed = errors.New("search: the index is closed")
 )
 
-// Source says what a document holds now. It is called while batches are applied
-// and while hits are shown, from more than one goroutine.
+// Source says what a document holds now; *records.Store is one. It is called
+// while batches are applied and while snippets are made, from more than one
+// goroutine.
 type Source interface {
-	// Content returns false if there is no such document (any more).
-	Content(records.Doc) (Content, bool, error)
-}
-
-// Content is a document as it is indexed and shown.
-type Content struct {
-	records.Doc
-	Position               streams.Position
-	Time                   time.Time
-	Project, Host, Session string
-	Type                   string   // observations
-	Concepts               []string // observations
-	Files                  []string // paths that the Files filter looks at
-	Title                  string
-	Facts                  []string
-	Text                   string
-	Paths                  []string // paths whose words are found, weighing least
+	// Document returns false if there is no such document (any more).
+	Document(records.Doc) (records.Document, bool, error)
 }
 
 // Config says what an index is made from.
@@ -101,9 +87,12 @@ const (
 	DateAsc   Sort = "date_asc"
 )
 
-// Query asks for documents. Text is what somebody typed: words, of which all
-// must be there; "quoted phrases"; no operators. Filters limit without scoring;
-// zero values do not limit, and values of one filter are alternatives.
+// Query asks for documents. Text is what somebody typed: words, all of which
+// should be there, and "quoted phrases". There are no operators: AND, OR, NOT and
+// signs are read as words or not at all, and a leading minus does not exclude, so
+// that flags (--error-on-warnings) and numbers can be looked for as they are
+// written. Filters limit without scoring; zero values do not limit, and the
+// values of one filter are alternatives.
 type Query struct {
 	Text     string
 	Kinds    []records.DocKind
@@ -112,21 +101,26 @@ type Query struct {
 	Sessions []string
 	Types    []string
 	Concepts []string
-	Files    []string // a path suffix of whole segments matches
-	Folder   bool     // Files name folders: their direct children match
-	From, To time.Time
+	Files    []string  // a path suffix of whole segments matches; the last 8 count
+	Folder   bool      // Files name folders: their direct children match
+	From, To time.Time // From ≤ t < To, to the millisecond
 	Sort     Sort
 	Offset   int
-	Limit    int // 0 is 20
+	Limit    int  // 0 is DefaultLimit
+	Snippets bool // read the hits' texts and cut a line from each
 }
+
+// DefaultLimit is how many hits a page has if the query does not say.
+const DefaultLimit = 20
 
 // Hit is one document found.
 type Hit struct {
 	records.Doc
 	Position streams.Position
-	Score    float64  // comparable within one result only
-	Snippet  string   // one line around the words found, "" if the document is gone
-	Terms    []string // words of the snippet that matched, as they stand there
+	Time     time.Time // to the millisecond
+	Score    float64   // comparable within one result only
+	Snippet  string    // one line around the words found, "" if not asked for
+	Terms    []string  // what matched in the snippet, as it stands there
 }
 
 // Result is a page of hits.

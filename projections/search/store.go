@@ -18,8 +18,11 @@ import (
 	index "github.com/blevesearch/bleve_index_api"
 )
 
-// checkpointKey is where the checkpoint is, beside the documents.
-const checkpointKey = "checkpoint"
+// Keys beside the documents.
+const (
+	checkpointKey = "checkpoint"
+	madeKey       = "made" // in every store from its first batch on
+)
 
 // store is scorch with an analysis queue of its own, so that closing it leaves
 // no goroutine. scorch is used without bleve's index on top: fields are built
@@ -31,7 +34,16 @@ type store struct {
 }
 
 // newStore makes an empty store in the empty folder path.
-func newStore(path string) (*store, error) { return startStore(path) }
+func newStore(path string) (*store, error) {
+	s, err := startStore(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.idx.SetInternal([]byte(madeKey), []byte{Format}); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
 
 // openStore opens what newStore made. Whatever keeps it from being used is
 // ErrDamaged.
@@ -48,6 +60,11 @@ func openStore(path string) (s *store, err error) {
 	}()
 	if s, err = startStore(path); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	// scorch passes over a snapshot whose segments it cannot read and goes on with
+	// an older one, which is behind and catches up, or with none.
+	if b, err := s.internal(madeKey); err != nil || len(b) == 0 {
+		return nil, errors.Join(fmt.Errorf("%w: %s: no snapshot can be read", ErrDamaged, path), err, s.close())
 	}
 	return s, nil
 }
@@ -92,14 +109,19 @@ func (s *store) reader(ctx context.Context) (index.IndexReader, error) {
 	return s.idx.Reader()
 }
 
-func (s *store) checkpoint() (streams.Checkpoint, error) {
-	var c streams.Checkpoint
+// internal gives the value of a key beside the documents, nil if there is none.
+func (s *store) internal(key string) ([]byte, error) {
 	r, err := s.idx.Reader()
 	if err != nil {
-		return c, err
+		return nil, err
 	}
 	defer r.Close()
-	b, err := r.GetInternal([]byte(checkpointKey))
+	return r.GetInternal([]byte(key))
+}
+
+func (s *store) checkpoint() (streams.Checkpoint, error) {
+	var c streams.Checkpoint
+	b, err := s.internal(checkpointKey)
 	if err != nil || b == nil {
 		return c, err
 	}

@@ -1,0 +1,109 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	index "github.com/blevesearch/bleve_index_api"
+)
+
+// Query finds documents. Its errors are ErrNoText, the context's, ErrClosed and
+// what the disk says, never something about the text; with ErrNoText the result
+// still says how the text was read.
+func (x *Index) Query(ctx context.Context, q Query) (res Result, err error) {
+	r := parse(q.Text)
+	if len(r.clauses) == 0 {
+		return Result{Interpreted: "no words to look for"}, ErrNoText
+	}
+	s, done, err := x.use()
+	if err != nil {
+		return res, err
+	}
+	defer done()
+	// A damaged segment faults where it is read; that is an answer, not an end.
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			res, err = Result{}, fmt.Errorf("%w: %v", ErrDamaged, p)
+		}
+	}()
+	if res, err = x.query(ctx, s, q, r); err != nil {
+		return Result{}, fmt.Errorf("search: %w", err)
+	}
+	return res, nil
+}
+
+func (x *Index) query(ctx context.Context, s *store, q Query, r reading) (Result, error) {
+	reader, err := s.reader(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	defer reader.Close()
+	m, err := newMatcher(ctx, reader)
+	if err != nil {
+		return Result{}, err
+	}
+	known, err := m.known(r)
+	if err != nil {
+		return Result{}, err
+	}
+	for a := range attempts(known) {
+		page, err := m.page(q, a)
+		if err != nil {
+			return Result{}, err
+		}
+		if page.total > 0 {
+			return x.result(m, q, r, a, page)
+		}
+	}
+	return Result{Hits: []Hit{}, Interpreted: strict(r).told(m.notes(r))}, nil
+}
+
+// page runs one attempt.
+func (m *matcher) page(q Query, a attempt) (*page, error) {
+	s, err := m.searcher(a, q.filterTerms())
+	if err != nil {
+		return nil, err
+	}
+	p, err := m.collect(s, q)
+	if cerr := s.Close(); err == nil {
+		err = cerr
+	}
+	return p, err
+}
+
+// result names the hits of a page.
+func (x *Index) result(m *matcher, q Query, r reading, a attempt, p *page) (Result, error) {
+	res := Result{Total: p.total, Interpreted: a.told(m.notes(r)), Hits: []Hit{}}
+	for _, f := range p.hits() {
+		id, err := m.r.ExternalID(index.NewIndexInternalID(nil, f.number))
+		if err != nil {
+			return res, err
+		}
+		d, err := parseID(id)
+		if err != nil {
+			return res, err
+		}
+		res.Hits = append(res.Hits, Hit{Doc: d, Position: f.order.position, Time: time.UnixMilli(f.order.milli).UTC(), Score: f.score})
+	}
+	if q.Snippets {
+		return res, x.snippets(res.Hits, m.matched(a))
+	}
+	return res, nil
+}
+
+// snippets fills in the lines. A document that is gone has none.
+func (x *Index) snippets(hits []Hit, matched map[string]bool) error {
+	for i := range hits {
+		d, ok, err := x.conf.Source.Document(hits[i].Doc)
+		if err != nil {
+			return fmt.Errorf("content of %s %d: %w", hits[i].Kind, hits[i].ID, err)
+		}
+		if ok {
+			hits[i].Snippet, hits[i].Terms = snippet(d, matched)
+		}
+	}
+	return nil
+}
