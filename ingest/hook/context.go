@@ -22,13 +22,7 @@ const (
 // A cached file is enough for a day; then the worker is asked; without one, an
 // old text is better than none, and says its age.
 func (r *run) context() string {
-	if !strings.EqualFold(r.said.Event, "SessionStart") || r.said.Agent != "" || r.skipped || r.dir == "" {
-		return ""
-	}
-	if r.said.Cwd == "" {
-		r.said.Cwd = r.cfg.Dir
-	}
-	if r.excluded() {
+	if !strings.EqualFold(r.said.Event, "SessionStart") || r.said.Agent != "" || r.dir == "" || r.excluded() {
 		return ""
 	}
 	key := r.where().Key()
@@ -42,14 +36,17 @@ func (r *run) context() string {
 	return present(text, age, r.host.ContextBytes)
 }
 
-// excluded asks the filter again where no payload brought it to say so.
+// excluded: nothing is shown where nothing is kept. Without a payload, or where
+// it could not be kept, the filter was not asked yet.
 func (r *run) excluded() bool {
-	where := r.where()
-	_, skip := filter.New(r.settings, r.dir).Decide(filter.Event{
-		Host: r.host.Name, Event: r.said.Event, Session: r.said.Session, Cwd: r.said.Cwd,
-		GitRoot: where.Root, ProjectName: where.Display(), Time: r.captured,
-	})
-	return skip
+	if !r.asked {
+		where := r.where()
+		r.rule(filter.Event{
+			Host: r.host.Name, Event: r.said.Event, Session: r.said.Session, Cwd: r.said.Cwd,
+			GitRoot: where.Root, ProjectName: where.Display(), Time: r.captured,
+		})
+	}
+	return r.skipped
 }
 
 // readContext gives the cached text and its age. A time in the future is the

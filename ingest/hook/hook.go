@@ -58,7 +58,8 @@ type run struct {
 	host     adapter.Hook
 	event    string // from the command line
 	said     adapter.Said
-	skipped  bool // a filter kept the event out
+	asked    bool // the filter was asked …
+	skipped  bool // … and kept the event out
 	away     int  // hooks in a row that met no worker, this one included
 	origin   project.Origin
 	located  bool // origin is set
@@ -107,13 +108,10 @@ func (r *run) handle(in input) adapter.Reply {
 	}
 	if in.empty() {
 		r.count("empty-payload")
-		r.said = adapter.Said{Event: r.event}
+		r.said = adapter.Said{Event: r.event, Cwd: r.cfg.Dir}
 		return adapter.Reply{Context: r.context(), Notice: r.emptyNotice()}
 	}
 	r.identify(in)
-	if r.off() {
-		return adapter.Reply{}
-	}
 	if r.host.Noise != nil && r.host.Noise(r.said.Event) {
 		r.count("noise:" + r.said.Event)
 	} else if err := r.put(in); err != nil {
@@ -137,9 +135,6 @@ func (r *run) identify(in input) {
 	}
 }
 
-// off: the switch for tool events.
-func (r *run) off() bool { return !r.settings.ToolHooks && r.said.Tool != "" }
-
 // put brings the event into the spool, or the fact that a filter kept it out.
 func (r *run) put(in input) error {
 	if err := r.prepare(); err != nil {
@@ -147,14 +142,20 @@ func (r *run) put(in input) error {
 	}
 	s := r.saying(in)
 	var e envelope.Envelope
-	rule, skip := filter.New(r.settings, r.dir).Decide(s.filterEvent())
-	if r.skipped = skip; skip {
+	if rule := r.rule(s.filterEvent()); r.skipped {
 		e = s.skippedBy(rule)
 	} else {
 		e = s.received()
 	}
 	_, err := spool.Put(r.dir.Spool(), e)
 	return err
+}
+
+// rule asks the filter.
+func (r *run) rule(e filter.Event) (rule filter.Rule) {
+	rule, r.skipped = filter.New(r.settings, r.dir).Decide(e)
+	r.asked = true
+	return rule
 }
 
 // prepare makes the home at its first use. Its folders are synced, so that a

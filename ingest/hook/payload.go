@@ -58,6 +58,9 @@ const maxCandidates = 64
 
 // next moves on to the end of a bracketed candidate; false: more is needed.
 func (f *finder) next() bool {
+	if isUTF16(f.buf) {
+		return false // it is read when it is whole
+	}
 	if f.start < 0 {
 		n := bytes.IndexByte(f.buf[f.at:], '{')
 		if n < 0 {
@@ -88,9 +91,10 @@ func (f *finder) next() bool {
 	return false
 }
 
-// rest is what arrived when no object was found, without marks and spaces.
+// rest is what arrived when no object was found, without marks, spaces and
+// zeros around it.
 func (f *finder) rest() []byte {
-	return bytes.TrimSpace(bytes.TrimPrefix(f.buf, []byte("\xef\xbb\xbf")))
+	return bytes.Trim(bytes.TrimPrefix(f.buf, []byte("\xef\xbb\xbf")), " \t\r\n\x00")
 }
 
 // repair escapes what must not stand raw in a JSON string: control bytes, and a
@@ -178,10 +182,10 @@ func appendControl(out []byte, c byte) []byte {
 // fromUTF16 turns a payload with a UTF-16 byte order mark (some Windows shells
 // re-encode pipes) into UTF-8; false: it has none.
 func fromUTF16(b []byte) ([]byte, bool) {
-	little := bytes.HasPrefix(b, []byte{0xff, 0xfe})
-	if !little && !bytes.HasPrefix(b, []byte{0xfe, 0xff}) {
+	if !isUTF16(b) {
 		return nil, false
 	}
+	little := b[0] == 0xff
 	units := make([]uint16, 0, len(b)/2)
 	for i := 2; i+1 < len(b); i += 2 {
 		lo, hi := b[i], b[i+1]
@@ -191,4 +195,8 @@ func fromUTF16(b []byte) ([]byte, bool) {
 		units = append(units, uint16(hi)<<8|uint16(lo))
 	}
 	return []byte(string(utf16.Decode(units))), true
+}
+
+func isUTF16(b []byte) bool {
+	return bytes.HasPrefix(b, []byte{0xff, 0xfe}) || bytes.HasPrefix(b, []byte{0xfe, 0xff})
 }

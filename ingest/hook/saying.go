@@ -11,7 +11,6 @@ import (
 	"cmem/ingest/project"
 	"cmem/ingest/redact"
 	"cmem/streams/envelope"
-	"cmem/streams/event"
 )
 
 // saying is one payload on its way to an envelope.
@@ -134,11 +133,8 @@ next:
 // skippedBy is the envelope that says what a rule kept out: no text, no path.
 func (s *saying) skippedBy(rule filter.Rule) envelope.Envelope {
 	e := s.attributes()
-	e.ID, e.Type, e.Agent = "skip/"+e.ID, envelope.EventSkipped, s.word(s.said.Agent)
-	body := event.EventSkipped{
-		Event: e.Event, Tool: s.word(s.said.Tool), Rule: string(rule), RuleVersion: ruleVersion, Bytes: int64(len(s.raw)),
-	}
-	e.Body, _ = json.Marshal(body) // strings and numbers cannot fail
+	e.ID, e.Type, e.Agent = filter.SkippedID(e.ID), envelope.EventSkipped, s.word(s.said.Agent)
+	e.Body = filter.SkippedBody(s.filterEvent(), rule)
 	return e
 }
 
@@ -165,6 +161,3 @@ func (r *run) where() project.Origin {
 	}
 	return r.origin
 }
-
-// ruleVersion counts changes of what the filter's rules mean.
-const ruleVersion = 1

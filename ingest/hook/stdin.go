@@ -1,7 +1,6 @@
 package hook
 
 import (
-	"bytes"
 	"io"
 	"time"
 )
@@ -21,7 +20,7 @@ type input struct {
 	large bool   // over maxPayload
 }
 
-func (in input) empty() bool { return len(in.value) == 0 && len(in.rest) == 0 }
+func (in input) empty() bool { return in.value == nil && len(in.rest) == 0 }
 
 // readInput reads until one JSON object is complete, not until the end: some
 // hosts keep the pipe open. The reading goroutine ends with the process where
@@ -109,6 +108,3 @@ func feed(r io.Reader, pieces chan<- []byte, enough <-chan struct{}) {
 		}
 	}
 }
-
-// blank: nothing but spaces, marks and nulls, which is no payload.
-func blank(b []byte) bool { return len(bytes.Trim(b, " \t\r\n\x00")) == 0 }

@@ -1,0 +1,144 @@
+package hook
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+	"unicode/utf16"
+)
+
+func TestInput(t *testing.T) {
+	for _, c := range []struct{ name, in, value, rest string }{
+		{"an object", `{"a":1}`, `{"a":1}`, ""},
+		{"with space and more behind", " \n{\"a\":1}\n{\"b\":2}", `{"a":1}`, ""},
+		{"a byte order mark", "\xef\xbb\xbf{\"a\":1}", `{"a":1}`, ""},
+		{"noise before", "Welcome to zsh {x} [1]\n{\"a\":{\"b\":[1,2]}}", `{"a":{"b":[1,2]}}`, ""},
+		{"an open brace in the noise", "prompt {\n{\"a\":1}", `{"a":1}`, ""},
+		{"braces and quotes in strings", `{"a":"}\"{","b":"\\"}`, `{"a":"}\"{","b":"\\"}`, ""},
+		{"control bytes in a string", "{\"a\":\"x\ny\tz\x01\x1b\"}", `{"a":"x\ny\tz\u0001\u001b"}`, ""},
+		{"control bytes between", "{\"a\":\x00 1}", `{"a":  1}`, ""},
+		{"a lone surrogate", `{"a":"\ud800"}`, `{"a":"\ud800"}`, ""},
+		{"no escape", `{"a":"C:\Users\x"}`, `{"a":"C:\\Users\\x"}`, ""},
+		{"cut off", `{"a":"b`, "", `{"a":"b`},
+		{"no object", "hello", "", "hello"},
+		{"nothing", "", "", ""},
+		{"a newline", "\n", "", ""},
+		{"a mark alone", "\xef\xbb\xbf", "", ""},
+		{"zeros", "\x00\x00", "", ""},
+		{"braces only", strings.Repeat("{", 10000), "", strings.Repeat("{", 10000)},
+		{"closed braces only", strings.Repeat("{", 5000) + strings.Repeat("}", 5000), "", strings.Repeat("{", 5000) + strings.Repeat("}", 5000)},
+	} {
+		for how, r := range map[string]io.Reader{
+			"at once": strings.NewReader(c.in), "byte by byte": iotest.OneByteReader(strings.NewReader(c.in)),
+			"with an error": io.MultiReader(strings.NewReader(c.in), iotest.ErrReader(io.ErrUnexpectedEOF)),
+		} {
+			got := readInput(r, time.Minute)
+			if string(got.value) != c.value || string(got.rest) != c.rest {
+				t.Errorf("%s, %s: got %.80q, %.80q", c.name, how, got.value, got.rest)
+			}
+			if got.value != nil && !json.Valid(got.value) {
+				t.Errorf("%s: %q is not valid", c.name, got.value)
+			}
+		}
+	}
+}
+
+func TestInputUTF16(t *testing.T) {
+	for _, order := range []bool{true, false} {
+		var b bytes.Buffer
+		for _, u := range utf16.Encode([]rune("\ufeff" + `{"a":"ü"}`)) {
+			if order {
+				b.Write([]byte{byte(u), byte(u >> 8)})
+			} else {
+				b.Write([]byte{byte(u >> 8), byte(u)})
+			}
+		}
+		if got := readInput(&b, time.Minute); string(got.value) != `{"a":"ü"}` {
+			t.Errorf("little %v: got %q, %q", order, got.value, got.rest)
+		}
+	}
+}
+
+// TestInputDoesNotWaitForTheEnd: a host that keeps the pipe open.
+func TestInputDoesNotWaitForTheEnd(t *testing.T) {
+	r, w := io.Pipe()
+	defer r.Close()
+	go w.Write([]byte(`{"a":1}`))
+	if got := readInput(r, time.Hour); string(got.value) != `{"a":1}` {
+		t.Errorf("got %q", got.value)
+	}
+}
+
+// TestInputThatNeverComes: a host that opens the pipe and writes half or nothing.
+func TestInputThatNeverComes(t *testing.T) {
+	for _, half := range []string{"", `{"a":`} {
+		r, w := io.Pipe()
+		if half != "" {
+			go w.Write([]byte(half))
+		}
+		if got := readInput(r, 50*time.Millisecond); got.value != nil || string(got.rest) != half {
+			t.Errorf("%q: got %q, %q", half, got.value, got.rest)
+		}
+		r.Close()
+	}
+}
+
+func TestInputTooLarge(t *testing.T) {
+	big := io.MultiReader(strings.NewReader(`{"session_id":"s","x":"`), io.LimitReader(zeros{}, maxPayload), strings.NewReader(`"}`))
+	got := readInput(big, time.Minute)
+	if got.value != nil || !got.large || len(got.rest) > maxPayload || !strings.HasPrefix(string(got.rest), `{"session_id":"s"`) {
+		t.Errorf("got value %d, rest %d, large %v", len(got.value), len(got.rest), got.large)
+	}
+	if rest, err := io.Copy(io.Discard, big); rest != 0 || err != nil {
+		t.Errorf("%d bytes were left in the pipe", rest)
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = '0'
+	}
+	return len(p), nil
+}
+
+// FuzzInput: whatever comes, in whatever pieces, is an object that is valid, or
+// the bytes themselves; the pieces make no difference.
+func FuzzInput(f *testing.F) {
+	for _, s := range []string{`{"a":1}`, "x{\"a\":\"\n\"}", `{"a":"\u12"}`, "{{}}", "\xff\xfe{\x00}\x00", `{"a":"\`, "{\"\xff\":\"\x00\"}", "}{", `{"a":}{"b":1}`} {
+		f.Add([]byte(s), uint8(3))
+	}
+	f.Fuzz(func(t *testing.T, in []byte, piece uint8) {
+		whole, parts := find(in, len(in)+1), find(in, int(piece)%7+1)
+		if !bytes.Equal(whole.value, parts.value) || !bytes.Equal(whole.rest, parts.rest) {
+			t.Fatalf("at once %q %q, in pieces %q %q", whole.value, whole.rest, parts.value, parts.rest)
+		}
+		if whole.value != nil && (!json.Valid(whole.value) || whole.value[0] != '{') {
+			t.Fatalf("%q is no object", whole.value)
+		}
+		if json.Valid(in) && len(bytes.TrimSpace(in)) > 0 && bytes.TrimSpace(in)[0] == '{' && !bytes.Equal(whole.value, bytes.TrimSpace(in)) {
+			t.Fatalf("valid %q became %q", in, whole.value)
+		}
+		if fixed := repair(in); !bytes.Equal(repair(fixed), fixed) {
+			t.Fatalf("repaired twice: %q, %q", fixed, repair(fixed))
+		}
+	})
+}
+
+// find is readInput without the goroutine, which would make coverage random.
+func find(in []byte, size int) input {
+	f := newFinder()
+	for len(in) > 0 {
+		n := min(size, len(in))
+		if value, ok := f.add(in[:n]); ok {
+			return input{value: value}
+		}
+		in = in[n:]
+	}
+	return f.input()
+}
