@@ -8,16 +8,19 @@ package host
 import (
 	"cmem/ingest/host/adapter"
 	"cmem/ingest/host/claudecode"
+	"cmem/ingest/host/codex"
 )
 
 // Names gives the adapters' names, sorted.
-func Names() []string { return []string{claudecode.Name} }
+func Names() []string { return []string{claudecode.Name, codex.Name} }
 
 // Hook gives the live side of a host.
 func Hook(name string) (adapter.Hook, bool) {
 	switch name {
 	case claudecode.Name:
 		return claudecode.Hook(), true
+	case codex.Name:
+		return codex.Hook(), true
 	}
 	return adapter.Hook{}, false
 }
@@ -27,6 +30,8 @@ func Transcript(name string) (adapter.Transcript, bool) {
 	switch name {
 	case claudecode.Name:
 		return claudecode.Transcript(), true
+	case codex.Name:
+		return codex.Transcript(), true
 	}
 	return adapter.Transcript{}, false
 }
@@ -36,6 +41,8 @@ func Decode(name string) (adapter.Decode, bool) {
 	switch name {
 	case claudecode.Name:
 		return claudecode.Decode, true
+	case codex.Name:
+		return codex.Decode, true
 	}
 	return nil, false
 }
