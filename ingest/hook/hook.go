@@ -199,9 +199,13 @@ func endsTurn(event string) bool {
 	return strings.HasSuffix(e, "stop") || e == "sessionend" || e == "interrupt"
 }
 
-// count adds to a counter of the home. Without a home nobody can be told.
+// count adds to a counter of the home, which it makes if it must. Without one
+// nobody can be told.
 func (r *run) count(name string) {
-	if r.dir != "" {
+	if r.dir == "" || r.dir.Count(name, 1) == nil {
+		return
+	}
+	if r.prepare() == nil {
 		_ = r.dir.Count(name, 1)
 	}
 }

@@ -88,7 +88,10 @@ func readAway(pieces <-chan []byte, idle <-chan time.Time) {
 // feed sends what r gives, in growing pieces, until its end or until nobody
 // wants more.
 func feed(r io.Reader, pieces chan<- []byte, enough <-chan struct{}) {
-	defer close(pieces)
+	defer func() {
+		_ = recover() // a reader that panics has ended
+		close(pieces)
+	}()
 	size := 16 << 10
 	for {
 		buf := make([]byte, size)
