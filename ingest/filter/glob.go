@@ -161,11 +161,15 @@ func match(pattern, s string) bool {
 	return true
 }
 
+// maxPath: no system has longer paths; a host's payload may.
+const maxPath = 4096
+
 // clean makes paths of all systems comparable: slashes, no trailing one, no dots.
 func clean(p string) string {
 	if p == "" {
 		return ""
 	}
+	p = p[:min(len(p), maxPath)]
 	if runtime.GOOS == "windows" || isDrive(p) || strings.HasPrefix(p, `\\`) {
 		p = strings.ReplaceAll(p, `\`, "/")
 	}
