@@ -130,10 +130,10 @@ func (d *decoder) agentStop(p *payload) {
 // agentKey names the sub-agent of the facts that follow.
 func (d *decoder) agentKey() string { return d.scoped("agent", []byte(d.head.Agent)) }
 
-// compaction: the n-th of the hooks is the n-th of the transcript. uuid is the
-// transcript's boundary record.
-func (d *decoder) compaction(uuid string, c event.CompactionDone) {
-	f := d.add(d.key(uuid), c)
+// compaction: the n-th of the hooks is the n-th of the transcript, where the
+// summary hangs on a boundary record, which names it.
+func (d *decoder) compaction(boundary string, c event.CompactionDone) {
+	f := d.add(d.key(boundary), c)
 	f.Alt = d.scoped("compaction", nil)
 }
 

@@ -149,13 +149,11 @@ func (d *decoder) version(r *record) string {
 	return d.env.HostVersion
 }
 
-// system: only compactions say something; away summaries are the host's own
-// retelling of what is there already.
+// system: a compaction is told by the summary that follows its boundary, an away
+// summary is the host's own retelling of what is there already.
 func (d *decoder) system(r *record) {
 	switch kind := text(r.subtype); kind {
-	case "compact_boundary":
-		d.compaction(text(r.uuid), event.CompactionDone{Trigger: text(jsonscan.Get(r.metadata, "trigger"))})
-	case "away_summary":
+	case "compact_boundary", "away_summary":
 	default:
 		d.unknown(r, "system:"+kind)
 	}

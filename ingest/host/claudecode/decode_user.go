@@ -21,7 +21,7 @@ func (d *decoder) user(r *record) {
 	said, images := promptText(m.content)
 	switch {
 	case r.compact:
-		d.add(d.summaryKey(r), event.CompactionDone{Summary: said})
+		d.compaction(text(r.parent), event.CompactionDone{Summary: said})
 	case r.meta || r.sidechain:
 	default:
 		d.typed(r, said, images)
@@ -51,14 +51,6 @@ func (d *decoder) typed(r *record, said string, images int) {
 
 func (d *decoder) turnKey(r *record) string {
 	if key := d.key(text(r.promptID)); key != "" {
-		return key
-	}
-	return d.own(text(r.uuid), 0)
-}
-
-// summaryKey: a summary hangs on its boundary record and is the same compaction.
-func (d *decoder) summaryKey(r *record) string {
-	if key := d.key(text(r.parent)); key != "" {
 		return key
 	}
 	return d.own(text(r.uuid), 0)

@@ -23,7 +23,7 @@ func count(facts []event.Fact) counts {
 		"sidechain_messages", "assistant_texts"} {
 		c[name] = 0
 	}
-	calls, returns, nested, compactions := map[string]bool{}, map[string]event.Outcome{}, map[string]bool{}, map[string]bool{}
+	calls, returns, nested := map[string]bool{}, map[string]event.Outcome{}, map[string]bool{}
 	for _, f := range facts {
 		switch b := f.Body.(type) {
 		case event.PromptSubmitted:
@@ -39,7 +39,7 @@ func count(facts []event.Fact) counts {
 				c["interrupts"]++
 			}
 		case event.CompactionDone:
-			compactions[f.Key] = true
+			c["compactions"]++
 		case event.AssistantSaid:
 			c["assistant_texts"]++
 		case event.Counted:
@@ -58,7 +58,7 @@ func count(facts []event.Fact) counts {
 			}
 		}
 	}
-	c["compactions"], c["nested_tool_uses"], c["tool_uses"] = len(compactions), len(nested), len(calls)
+	c["nested_tool_uses"], c["tool_uses"] = len(nested), len(calls)
 	for key, outcome := range returns {
 		if !calls[key] {
 			c["orphan_results"]++

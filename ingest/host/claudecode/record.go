@@ -17,7 +17,7 @@ type record struct {
 	version, cwd, branch, promptID, agent     []byte
 	message, result, denial, origin           []byte
 	attachment, data, content, operation      []byte
-	metadata, call, leaf, snapshot            []byte
+	call, leaf, snapshot                      []byte
 	sidechain, meta, compact, apiError        bool
 }
 
@@ -81,8 +81,6 @@ func (r *record) rareField(key []byte) *[]byte {
 		return &r.content
 	case "operation":
 		return &r.operation
-	case "compactMetadata":
-		return &r.metadata
 	case "parentToolUseID":
 		return &r.call
 	case "leafUuid":
@@ -154,6 +152,19 @@ func skips(r *record) string {
 		return typ
 	}
 	return ""
+}
+
+// maxUnknown is how many bytes of a record are kept whose type is not known.
+const maxUnknown = 64 << 10
+
+// understood says that Decode knows the type of a record that is not skipped.
+func understood(typ string) bool {
+	switch typ {
+	case "user", "assistant", "queue-operation", "system:compact_boundary", "system:away_summary",
+		"attachment:queued_command", "progress:agent_progress":
+		return true
+	}
+	return false
 }
 
 func quietSystem(kind string) bool {
