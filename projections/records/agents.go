@@ -121,12 +121,14 @@ func (b *batch) moveTo(id uint64, isText bool, to uint64) error {
 			return err
 		}
 		from, st.at, x.turnRank = x.turn, x.at, byAgent
+		b.texts.edit(id)
 	} else {
 		u, err := b.tools.get(id)
 		if err != nil || u == nil {
 			return err
 		}
 		from, st.at, u.rank[fTurn] = u.turn, u.at, byAgent
+		b.tools.edit(id)
 	}
 	if from == to {
 		return nil

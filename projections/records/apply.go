@@ -156,6 +156,9 @@ func (b *batch) entry(e *projections.Entry) error {
 			return err
 		}
 	}
+	if err := b.used(s); err != nil {
+		return err
+	}
 	b.conflict = conflictOf(env)
 	for i := range e.Facts {
 		if i >= maxFacts {
@@ -168,6 +171,19 @@ func (b *batch) entry(e *projections.Entry) error {
 		}
 	}
 	return nil
+}
+
+// used notes when the session's project was last heard of.
+func (b *batch) used(s *session) error {
+	if s == nil || s.project == 0 {
+		return nil
+	}
+	p, err := b.projects.get(s.project)
+	if at := nanos(b.envelope.Time); err == nil && at > p.last {
+		p.last = at
+		b.projects.edit(p.no)
+	}
+	return err
 }
 
 func (b *batch) count() {

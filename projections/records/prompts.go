@@ -89,14 +89,13 @@ func (b *batch) findPrompt(s *session, c int, f *event.Fact, body *event.PromptS
 	if err != nil {
 		return nil, err
 	}
-	alt, n := hash{}, -1
-	if f.Alt != "" && (p == nil || p.alt == "") {
+	alt, n, id := hash{}, -1, uint64(0)
+	if f.Alt != "" && (p == nil || !p.seen[c]) {
 		alt = hashOf("p", f.Alt)
 		var o *occurrence
 		if o, err = b.occurrence(alt); err != nil {
 			return nil, err
 		}
-		var id uint64
 		if n, id = o.another(c); p == nil && id != 0 {
 			p, err = b.prompts.get(id)
 		}
@@ -104,7 +103,7 @@ func (b *batch) findPrompt(s *session, c int, f *event.Fact, body *event.PromptS
 			return nil, err
 		}
 		defer func() {
-			if p != nil {
+			if p != nil && id == 0 {
 				o.bind(n, p.id)
 			}
 			b.putOccurrence(alt, o)

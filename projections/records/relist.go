@@ -142,7 +142,7 @@ func (b *batch) listUnder(k kind, id uint64, l *listing, session, home uint64, a
 	if want == 0 {
 		return nil
 	}
-	if err := b.tally(k, want-1, by, at); err != nil {
+	if err := b.tally(k, want-1, by); err != nil {
 		return err
 	}
 	return b.tx.Bucket(bLists).Put(listKey(k, want-1, id), key64(uint64(at)))
@@ -154,14 +154,14 @@ func (b *batch) unlist(k kind, id uint64, l *listing) error {
 	}
 	err := b.tx.Bucket(bLists).Delete(listKey(k, l.project-1, id))
 	if err == nil {
-		err = b.tally(k, l.project-1, -1, 0)
+		err = b.tally(k, l.project-1, -1)
 	}
 	l.project = 0
 	return err
 }
 
 // tally keeps a project's totals.
-func (b *batch) tally(k kind, no uint64, by int, at int64) error {
+func (b *batch) tally(k kind, no uint64, by int) error {
 	p, err := b.projects.get(no)
 	if p == nil || err != nil {
 		return err
@@ -176,7 +176,6 @@ func (b *batch) tally(k kind, no uint64, by int, at int64) error {
 	case kindSummary:
 		p.summaries += by
 	}
-	p.last = max(p.last, at)
 	b.projects.edit(no)
 	return nil
 }
