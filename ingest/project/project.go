@@ -96,7 +96,7 @@ func (o Origin) String() string {
 	} else {
 		folder = s.Main
 	}
-	if s.Name == baseName(folder) {
+	if s.Name == path.Base(folder) {
 		s.Name = ""
 	}
 	text, err := json.Marshal(s)
@@ -125,7 +125,7 @@ func Parse(text string) (Origin, error) {
 		s.Main = s.Cwd
 	}
 	if s.Name == "" {
-		s.Name = baseName(s.Main)
+		s.Name = path.Base(s.Main)
 	}
 	return Origin(s), nil
 }

@@ -75,6 +75,9 @@ func slashed(p string) string {
 	}
 	if driveLetter(p) {
 		p = strings.ToUpper(p[:1]) + p[1:]
+		if len(p) == 2 {
+			p += "/"
+		}
 	}
 	return p
 }
