@@ -22,7 +22,7 @@ func (a *app) newConfig() *cobra.Command {
 				return a.print(cfg)
 			}
 			a.say("# %s, over it the environment", dir.Config())
-			for _, s := range cfg.Settings() {
+			for _, s := range cfg.List() {
 				a.say("\n%s = %s    (%s)\n    %s", s.Name, fmt.Sprint(s.Value), s.Environment, s.Doc)
 			}
 			return nil

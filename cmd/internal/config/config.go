@@ -126,8 +126,8 @@ type Setting struct {
 	Value                           any
 }
 
-// Settings lists all of them with their values in c.
-func (c Config) Settings() []Setting {
+// List gives all of them with their values in c.
+func (c Config) List() []Setting {
 	var out []Setting
 	for f := range c.fields() {
 		s := Setting{Name: f.name, Environment: environment(f.name), Default: f.tag.Get("default"), Doc: f.tag.Get("doc"), Value: show(f.value)}
@@ -149,7 +149,7 @@ func show(v reflect.Value) any {
 // MarshalJSON writes the settings as a file would hold them.
 func (c Config) MarshalJSON() ([]byte, error) {
 	m := map[string]any{}
-	for _, s := range c.Settings() {
+	for _, s := range c.List() {
 		m[s.Name] = s.Value
 	}
 	return json.Marshal(m)

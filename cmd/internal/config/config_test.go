@@ -79,7 +79,7 @@ func TestUnknownNamesAreReportedAndNoMore(t *testing.T) {
 
 func TestEverySettingIsDocumented(t *testing.T) {
 	seen := map[string]bool{}
-	for _, s := range Default().Settings() {
+	for _, s := range Default().List() {
 		if s.Doc == "" || seen[s.Name] || s.Name != strings.ToLower(s.Name) {
 			t.Errorf("%+v: needs a doc, a name of its own in lower case", s)
 		}

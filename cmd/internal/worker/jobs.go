@@ -64,7 +64,7 @@ func (n *Node) Replay(ctx context.Context, r api.ReplayRequest, tell func(api.Li
 		return nil, api.Errorf(api.Invalid, "observe must be none or missing, not %q", r.Observe)
 	}
 	result, err := replay.Transcript(ctx, replay.Config{
-		Transcriber: n.scribe, Ingester: n.ingester, Host: r.Host, DryRun: r.DryRun,
+		Open: n.openTranscript, Ingester: n.ingester, Table: table{n.records}, Host: r.Host, DryRun: r.DryRun,
 		Progress: func(p replay.Progress) {
 			n.touch()
 			tell(api.Line{Stage: p.File, Done: p.Done, Total: p.Total})
@@ -125,7 +125,7 @@ func (n *Node) Rebuild(ctx context.Context, r api.RebuildRequest, tell func(api.
 	for _, step := range []struct {
 		name string
 		run  func(context.Context, bool, func(streams.Position)) (replay.Build, error)
-	}{{"records", n.records.rebuild}, {"search", n.rebuildSearch}, {"context", n.rebuildContexts}} {
+	}{{"records", n.records.rebuild}, {"search", n.search.rebuildAlone}, {"context", n.contexts.rebuildAlone}} {
 		if r.Only != "" && r.Only != step.name {
 			continue
 		}
@@ -147,18 +147,6 @@ func (n *Node) Rebuild(ctx context.Context, r api.RebuildRequest, tell func(api.
 // level brings the followers to where records are and will stay.
 func (n *Node) level(ctx context.Context) error {
 	return errors.Join(n.search.catchUp(ctx), n.contexts.catchUp(ctx))
-}
-
-func (n *Node) rebuildSearch(ctx context.Context, verify bool, tell func(streams.Position)) (replay.Build, error) {
-	n.search.applying.Lock()
-	defer n.search.applying.Unlock()
-	return n.search.rebuild(ctx, verify, tell)
-}
-
-func (n *Node) rebuildContexts(ctx context.Context, verify bool, tell func(streams.Position)) (replay.Build, error) {
-	n.contexts.applying.Lock()
-	defer n.contexts.applying.Unlock()
-	return n.contexts.rebuild(ctx, verify, tell)
 }
 
 // apiError names errors of the rooms for callers; the one place that does.

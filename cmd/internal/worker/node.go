@@ -22,7 +22,6 @@ import (
 	"cmem/ingest/identity"
 	"cmem/observer/rules"
 	"cmem/projections"
-	"cmem/projections/contextcache"
 	"cmem/projections/records"
 	"cmem/projections/search"
 	"cmem/replay"
@@ -52,20 +51,20 @@ type Node struct {
 	key      identity.Key
 	records  *track[projections.Entry, *records.Store]
 	search   *track[records.Change, *search.Index]
-	contexts *track[records.Change, *contextcache.Cache]
+	contexts follower
 
 	// And by prepare, before prepared is closed.
 	prepared chan struct{}
 	ingester *ingest.Ingester
 	drainer  *ingest.Drainer
-	scribe   *ingest.Transcriber
 	idle     *idle
 
 	addresses sync.Mutex // guards the two
 	socket    string
 	port      int
 
-	saving sync.Mutex // one save at a time, so that equal ones meet
+	cleaner cleaner
+	saving  sync.Mutex // one save at a time, so that equal ones meet
 }
 
 // newNode opens nothing yet.
@@ -142,9 +141,6 @@ func (n *Node) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	n.drainer = ingest.NewDrainer(ingest.DrainConfig{Ingester: n.ingester, Dir: n.dir.Spool(), Now: n.now, Logger: n.log})
-	if n.scribe, err = n.transcriber(); err != nil {
-		return err
-	}
 	if err := n.drainer.RunOnce(ctx); err != nil {
 		n.log.Warn("spool was not drained", "err", err)
 	}
@@ -266,14 +262,13 @@ type source struct {
 	records *track[projections.Entry, *records.Store]
 }
 
-// Content: see search.Source.
-func (s source) Content(d records.Doc) (c search.Content, ok bool, err error) {
-	var doc records.Document
+// Document: see search.Source.
+func (s source) Document(d records.Doc) (doc records.Document, ok bool, err error) {
 	err = s.records.read(func(r *records.Store) error {
 		doc, ok, err = r.Document(d)
 		return err
 	})
-	return search.Content(doc), ok, err
+	return doc, ok, err
 }
 
 // Records gives the records in use to f.

@@ -29,6 +29,15 @@ const (
 // be built beside and swapped in, which is faster than step by step.
 const bulkFrom = 2000
 
+// follower is a track, whatever it holds.
+type follower interface {
+	load() error
+	catchUp(ctx context.Context) error
+	rebuildAlone(ctx context.Context, verify bool, tell func(streams.Position)) (replay.Build, error)
+	status() api.Model
+	close() error
+}
+
 // track is one read model: where it lies, who reads it, who applies to it. What
 // cannot be used (another version, another log, damage) is built again beside
 // and swapped; until then readers are told how far that is.
@@ -264,6 +273,13 @@ func (t *track[T, M]) rebuild(ctx context.Context, verify bool, tell func(stream
 		t.log.Warn("close old read model", "model", t.name, "err", closed)
 	}
 	return b, err
+}
+
+// rebuildAlone is rebuild for a caller that does not hold applying.
+func (t *track[T, M]) rebuildAlone(ctx context.Context, verify bool, tell func(streams.Position)) (replay.Build, error) {
+	t.applying.Lock()
+	defer t.applying.Unlock()
+	return t.rebuild(ctx, verify, tell)
 }
 
 // run keeps the model at the head until ctx is done. What fails is tried again,

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"cmem/cmd/internal/api"
+	"cmem/cmd/internal/client"
+	"cmem/replay"
+)
+
+func (a *app) newReplay() *cobra.Command {
+	var r api.ReplayRequest
+	var transcripts []string
+	c := &cobra.Command{
+		Use: "replay --transcript FILE…", Short: "Bring in transcripts; what is known already is not taken twice",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			if r.Paths, err = transcriptPaths(append(transcripts, args...)); err != nil {
+				return err
+			}
+			if len(r.Paths) == 0 {
+				return usageError{errors.New("give --transcript and at least one file or folder")}
+			}
+			if r.Observe != "none" && r.Observe != "missing" {
+				return usageError{fmt.Errorf("--observe is none or missing, not %q", r.Observe)}
+			}
+			return a.with(c.Context(), func(peer *client.Client) error {
+				bar := a.newBar()
+				var out replay.Result
+				err := peer.Run(c.Context(), "/api/replay", r, &out, bar.show)
+				bar.end()
+				if err != nil {
+					return err
+				}
+				return a.showReplay(out)
+			})
+		},
+	}
+	f := c.Flags()
+	f.StringArrayVar(&transcripts, "transcript", nil, "a transcript, or a folder of them; more may follow")
+	f.StringVar(&r.Host, "host", "", "whose transcripts they are (default: the files tell)")
+	f.BoolVar(&r.DryRun, "dry-run", false, "count what would be new and add nothing")
+	f.StringVar(&r.Observe, "observe", "none", "none, or missing: ask a model for what was not observed; rules always observe")
+	return c
+}
+
+// transcriptPaths makes paths absolute, for a worker elsewhere, and looks into
+// folders.
+func transcriptPaths(args []string) ([]string, error) {
+	var out []string
+	for _, arg := range args {
+		path, err := filepath.Abs(arg)
+		if err != nil {
+			return nil, err
+		}
+		err = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			if p == path && !d.IsDir() || !d.IsDir() && transcriptName(p) {
+				out = append(out, p)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, api.Errorf(api.NotFound, "%v", err)
+		}
+	}
+	return out, nil
+}
+
+func transcriptName(path string) bool {
+	return strings.HasSuffix(strings.TrimSuffix(path, ".zst"), ".jsonl")
+}
+
+func (a *app) showReplay(r replay.Result) error {
+	if a.json {
+		if err := a.print(r); err != nil {
+			return err
+		}
+	} else {
+		for _, f := range r.Files {
+			a.showFile(f)
+		}
+		verb := "new"
+		if r.DryRun {
+			verb = "would be new"
+		}
+		t := r.Total
+		a.say("%d files, %d values: %d %s, %d already held, %d skipped, %d copied, %d unreadable", len(r.Files), t.Values, t.New+t.Conflicts, verb, t.Held, t.Skipped, t.Copied, t.Unreadable)
+		if r.Facts != nil {
+			a.say("%d prompts, %d tool uses, %d texts of the agent", r.Facts.Prompts, r.Facts.ToolUses, r.Facts.Texts)
+		}
+	}
+	if n := r.Failed(); n > 0 {
+		if n == 1 && len(r.Files) == 1 {
+			return api.Errorf(api.NotFound, "%s", r.Files[0].Error)
+		}
+		return fmt.Errorf("%w: %d of %d files could not be read", errDiffers, n, len(r.Files))
+	}
+	return nil
+}
+
+func (a *app) showFile(f replay.FileResult) {
+	a.say("%s", f.File)
+	a.say("  %d new, %d already held, %d skipped, %d copied, %d unreadable", f.New+f.Conflicts, f.Held, f.Skipped, f.Copied, f.Unreadable)
+	for _, rule := range slices.Sorted(maps.Keys(f.Rules)) {
+		a.say("  skipped %d: %s", f.Rules[rule], rule)
+	}
+	for _, b := range f.Bad {
+		a.say("  unreadable at byte %d (%d bytes): %s", b.Offset, b.Bytes, b.Reason)
+	}
+	for _, s := range f.Forked {
+		a.say("  repeats session %s", s)
+	}
+	if f.Error != "" {
+		a.say("  not read: %s", f.Error)
+	}
+}

@@ -1,0 +1,292 @@
+package replay
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"cmem/ingest"
+	"cmem/ingest/identity"
+	"cmem/streams"
+	"cmem/streams/envelope"
+	"cmem/streams/event"
+)
+
+// ErrUnknownHost: no host's transcripts look like the file, or no host has the
+// name that was given.
+var ErrUnknownHost = errors.New("not a transcript of a known host")
+
+// batchSize is how many envelopes are added at once: the log's own limit.
+const batchSize = 1000
+
+// batchBytes bounds what a batch holds in memory.
+const batchBytes = 16 << 20
+
+// Ingester is the way into the log.
+type Ingester interface {
+	Add(ctx context.Context, envs ...envelope.Envelope) ([]ingest.Result, error)
+}
+
+// Table tells a dry run what the log holds. It must be at the head.
+type Table interface {
+	Lookup(ids []string) ([]streams.Held, streams.Checkpoint, error)
+}
+
+// Item is one value of a transcript as it goes into the log, or why it does not.
+type Item struct {
+	Envelope envelope.Envelope // its ID is empty where nothing goes in
+	Rule     string            // the rule that kept it out; with an envelope, one that only says so
+	Copied   bool              // of the parent's history
+	Bad      *Bad              // no value; Kept says whether Envelope holds its bytes
+	Redacted bool              // something private was taken out
+	Offset   int64             // where reading goes on after it, in bytes
+}
+
+// File is one transcript, open.
+type File interface {
+	Host() string
+	Size() int64
+	Items(ctx context.Context) iter.Seq2[Item, error]
+	Close() error
+}
+
+// Config of a replay; Open, Ingester and Table are required.
+type Config struct {
+	// Open opens the transcript at path; host "" looks at the file.
+	// ErrUnknownHost if that tells nothing.
+	Open     func(path, host string) (File, error)
+	Ingester Ingester
+	Table    Table
+	Host     string
+	DryRun   bool // count what would be new and add nothing
+	Progress func(Progress)
+}
+
+// Progress says how far a replay is.
+type Progress struct {
+	File        string
+	Done, Total int64 // bytes of this file
+}
+
+// Transcript brings the transcripts at paths into the log, one after the other,
+// and says what became of every value. A file that cannot be read is named in
+// its result and does not stop the others; the error is the log's or ctx's.
+//
+// At the end of a file each of its sessions gets a session.idled, named by the
+// session's last record, so that its last turn closes. A session that repeats
+// records of another gets one session.forked.
+func Transcript(ctx context.Context, c Config, paths ...string) (*Result, error) {
+	r := &Result{DryRun: c.DryRun}
+	if c.Progress == nil {
+		c.Progress = func(Progress) {}
+	}
+	for _, path := range paths {
+		one := &reading{Config: c, result: FileResult{File: path}, last: map[string]envelope.Envelope{}, forks: map[string]bool{}}
+		err := one.run(ctx)
+		r.Files = append(r.Files, one.result)
+		r.Total.add(one.result.Counts)
+		if err != nil {
+			return r, fmt.Errorf("replay %s: %w", path, err)
+		}
+	}
+	return r, nil
+}
+
+// reading is one file on its way.
+type reading struct {
+	Config
+	result FileResult
+	batch  []envelope.Envelope
+	bytes  int
+	last   map[string]envelope.Envelope // by session, without bodies
+	forks  map[string]bool              // session and owner that were told
+}
+
+// run reads the file to its end. What is wrong with the file is in the result.
+func (r *reading) run(ctx context.Context) error {
+	f, err := r.Open(r.result.File, r.Host)
+	if err != nil {
+		r.result.Error = err.Error()
+		return ctx.Err()
+	}
+	r.result.Host = f.Host()
+	total := f.Size()
+	r.Progress(Progress{r.result.File, 0, total})
+	for item, err := range f.Items(ctx) {
+		if err != nil {
+			r.result.Error = err.Error()
+			break
+		}
+		r.take(item)
+		if len(r.batch) >= batchSize || r.bytes >= batchBytes {
+			if err := r.flush(ctx); err != nil {
+				return errors.Join(err, f.Close())
+			}
+			r.Progress(Progress{r.result.File, item.Offset, total})
+		}
+	}
+	if err := f.Close(); err != nil && r.result.Error == "" {
+		r.result.Error = err.Error()
+	}
+	if err := r.flush(ctx); err != nil {
+		return err
+	}
+	r.Progress(Progress{r.result.File, max(total, r.result.Bytes), total})
+	return r.end(ctx)
+}
+
+// take counts an item and puts what goes into the log into the batch.
+func (r *reading) take(i Item) {
+	c := &r.result.Counts
+	c.Bytes = i.Offset
+	if i.Redacted {
+		c.Redacted++
+	}
+	switch {
+	case i.Bad != nil:
+		c.Unreadable++
+		c.Bad = append(c.Bad, *i.Bad)
+	case i.Copied:
+		c.Values, c.Copied = c.Values+1, c.Copied+1
+	case i.Rule != "":
+		c.Values, c.Skipped = c.Values+1, c.Skipped+1
+		c.rule(i.Rule, 1)
+	default:
+		c.Values++
+	}
+	if i.Envelope.ID == "" {
+		return
+	}
+	r.batch = append(r.batch, i.Envelope)
+	r.bytes += len(i.Envelope.Body)
+}
+
+// flush adds the batch.
+func (r *reading) flush(ctx context.Context) error {
+	if len(r.batch) == 0 {
+		return ctx.Err()
+	}
+	results, err := r.add(ctx)
+	if err != nil {
+		return err
+	}
+	var forks []envelope.Envelope
+	for n, e := range r.batch {
+		r.count(e, results[n])
+		r.session(e)
+		if f, ok := r.fork(e, results[n].Owner); ok {
+			forks = append(forks, f)
+		}
+	}
+	clear(r.batch)
+	r.batch, r.bytes = r.batch[:0], 0
+	if len(forks) == 0 || r.DryRun {
+		return nil
+	}
+	_, err = r.Ingester.Add(ctx, forks...)
+	return err
+}
+
+// add brings the batch in, or asks what would become of it.
+func (r *reading) add(ctx context.Context) ([]ingest.Result, error) {
+	if !r.DryRun {
+		return r.Ingester.Add(ctx, r.batch...)
+	}
+	ids := make([]string, len(r.batch))
+	for n := range r.batch {
+		ids[n] = r.batch[n].ID
+	}
+	held, _, err := r.Table.Lookup(ids)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]ingest.Result, len(ids))
+	seen := map[string]bool{}
+	for n, h := range held {
+		if h.OK || seen[ids[n]] {
+			results[n].Status = ingest.Held
+		}
+		if h.OK && h.Session != r.batch[n].Subject {
+			results[n].Owner = h.Session
+		}
+		seen[ids[n]] = true
+	}
+	return results, ctx.Err()
+}
+
+// count: what a rule kept out and what is no value was counted as such; the log
+// holds a note of it all the same.
+func (r *reading) count(e envelope.Envelope, res ingest.Result) {
+	if e.Type != envelope.TranscriptValue || e.File != "" {
+		return
+	}
+	switch res.Status {
+	case ingest.Added:
+		r.result.New++
+	case ingest.Conflict:
+		r.result.Conflicts++
+	default:
+		r.result.Held++
+	}
+}
+
+// session remembers the newest record of each session of the file.
+func (r *reading) session(e envelope.Envelope) {
+	if e.Subject == "" {
+		return
+	}
+	if !slices.Contains(r.result.Sessions, e.Subject) {
+		r.result.Sessions = append(r.result.Sessions, e.Subject)
+	}
+	e.Body = nil
+	if old, ok := r.last[e.Subject]; ok && e.Time.IsZero() {
+		e.Time = old.Time // a record without a time was written after the others
+	}
+	r.last[e.Subject] = e
+}
+
+// fork tells, once, that a session repeats records of another.
+func (r *reading) fork(e envelope.Envelope, owner string) (envelope.Envelope, bool) {
+	key := e.Subject + "\x00" + owner
+	if owner == "" || e.Subject == "" || r.forks[key] {
+		return envelope.Envelope{}, false
+	}
+	r.forks[key] = true
+	r.result.Forked = append(r.result.Forked, owner)
+	body, err := json.Marshal(event.SessionForked{From: owner, FirstShared: e.ID})
+	if err != nil {
+		return envelope.Envelope{}, false // two texts: cannot happen
+	}
+	return envelope.Envelope{
+		ID:   identity.TranscriptID(e.Source, envelope.SessionForked, e.Subject+" "+owner),
+		Type: envelope.SessionForked, Source: e.Source, Subject: e.Subject, Time: e.Time, Body: body,
+	}, true
+}
+
+// end closes the last turn of each session.
+func (r *reading) end(ctx context.Context) error {
+	if r.DryRun || r.result.Error != "" {
+		return nil
+	}
+	var envs []envelope.Envelope
+	for _, s := range r.result.Sessions {
+		envs = append(envs, Idled(r.last[s]))
+	}
+	if len(envs) == 0 {
+		return nil
+	}
+	_, err := r.Ingester.Add(ctx, envs...)
+	return err
+}
+
+// Idled says that a session said nothing after last. Its id is made from last's,
+// so that saying it again changes nothing.
+func Idled(last envelope.Envelope) envelope.Envelope {
+	return envelope.Envelope{
+		ID:   identity.TranscriptID(last.Source, envelope.SessionIdled, last.ID),
+		Type: envelope.SessionIdled, Source: last.Source, Subject: last.Subject, Time: last.Time, Body: []byte("{}"),
+	}
+}
