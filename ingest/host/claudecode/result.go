@@ -1,6 +1,7 @@
 package claudecode
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 
@@ -11,9 +12,8 @@ import (
 // result beside it, which for some tools says more than the model saw.
 func toolResult(b *block, extra *response, denial string) event.ToolReturned {
 	r := event.ToolReturned{Outcome: event.OK}
-	seen := contentText(b.content)
 	if b.failed {
-		failure(&r, seen)
+		failure(&r, contentText(b.content))
 		if denial != "" && r.Outcome == event.Failed {
 			r.Outcome = event.Refused
 		}
@@ -21,9 +21,9 @@ func toolResult(b *block, extra *response, denial string) event.ToolReturned {
 	}
 	extra.fill(&r)
 	if r.Output == "" && extra.stdout == nil {
-		r.Output = seen
+		r.Output = contentText(b.content)
 	}
-	r.Cut = r.Cut || strings.HasPrefix(seen, "<persisted-output>")
+	r.Cut = r.Cut || bytes.HasPrefix(b.content, []byte(`"<persisted-output>`))
 	return r
 }
 
