@@ -2,7 +2,9 @@ package search
 
 import (
 	"cmp"
+	"errors"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -66,4 +68,61 @@ func BenchmarkAnalyze(b *testing.B) {
 		bytes += len(t)
 	}
 	b.SetBytes(int64(bytes / b.N))
+}
+
+// sentences are queries of n words as the corpus has them.
+func sentences(n int) []string {
+	var all []string
+	for i, text := range goText() {
+		if words := strings.Fields(text); i%173 == 0 && len(words) > 40 {
+			all = append(all, strings.Join(words[20:20+n], " "))
+		}
+	}
+	return all[:200]
+}
+
+// BenchmarkQuery reports the median and the 99th percentile of 1,000 queries
+// over 100,000 documents.
+func BenchmarkQuery(b *testing.B) {
+	m := goCorpus(b, 100_000)
+	x := open(b, b.TempDir(), Config{Source: m})
+	fill(b, x, m, 2000)
+	filtered := func(q Query) Query {
+		q.Projects, q.Kinds = []string{"project-3", "project-4"}, []records.DocKind{records.ObservationDoc, records.TextDoc}
+		q.From, q.To, q.Sort = time.Unix(1750000000, 0), time.Unix(1750000000+80_000*60, 0), DateDesc
+		return q
+	}
+	plain := func(q Query) Query { return q }
+	for _, c := range []struct {
+		name  string
+		texts []string
+		with  func(Query) Query
+	}{
+		{"one word", sentences(1), plain},
+		{"one word by date", sentences(1), func(q Query) Query { q.Sort = DateDesc; return q }},
+		{"three words", sentences(3), plain},
+		{"three words filtered by date", sentences(3), filtered},
+		{"ten words", sentences(10), plain},
+		{"very common word", []string{"the", "func", "return", "a"}, plain},
+		{"phrase of common words", []string{`"of the"`, `"if err"`, `"is the"`, `"return nil"`}, plain},
+		{"misspelled", []string{"retrun", "fucntion", "bufer", "contxt", "intreface"}, plain},
+		{"beginning", []string{"proces", "conne", "alloca", "unmarsha"}, plain},
+		{"with snippets", sentences(1), func(q Query) Query { q.Snippets = true; return q }},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				var took []time.Duration
+				for i := range 1000 {
+					start := time.Now()
+					if _, err := x.Query(b.Context(), c.with(Query{Text: c.texts[i%len(c.texts)]})); err != nil && !errors.Is(err, ErrNoText) {
+						b.Fatal(err)
+					}
+					took = append(took, time.Since(start))
+				}
+				slices.Sort(took)
+				b.ReportMetric(float64(took[500].Microseconds()), "p50-µs")
+				b.ReportMetric(float64(took[990].Microseconds()), "p99-µs")
+			}
+		})
+	}
 }

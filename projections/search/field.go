@@ -47,8 +47,10 @@ const (
 const (
 	// gap is the distance of positions between two texts: no phrase crosses it.
 	gap = 100
-	// maxWords is how many words of one document are indexed.
+	// maxWords is how many words of one document are indexed, and maxText how
+	// many bytes of one of its texts are read for them.
 	maxWords = 20_000
+	maxText  = 256 << 10
 )
 
 // words collects the text field of one document.
@@ -72,6 +74,7 @@ func (w *words) add(text string, weight int) {
 	if text == "" || w.length >= maxWords {
 		return
 	}
+	text = head(text, maxText)
 	w.scan(text, w.next)
 	for _, t := range w.tokens {
 		w.count(t, weight)

@@ -186,7 +186,8 @@ func damage(t *testing.T) {
 	whole := filepath.Join(t.TempDir(), "search")
 	x := open(t, whole, Config{Source: m})
 	fill(t, x, m, 10)
-	if err := x.Close(); err != nil {
+	want, err := x.Digest()
+	if err = errors.Join(err, x.Close()); err != nil {
 		t.Fatal(err)
 	}
 	rnd := rand.New(rand.NewPCG(3, 4))
@@ -218,11 +219,20 @@ func damage(t *testing.T) {
 				t.Fatal(err)
 			}
 			harm(t, storeOf(t, dir))
-			if x, err := Open(dir, Config{Source: m}); !errors.Is(err, ErrDamaged) {
-				if err == nil {
-					x.Close()
-				}
-				t.Errorf("error %v, want ErrDamaged", err)
+			x, err := Open(dir, Config{Source: m, Log: "test"})
+			if errors.Is(err, ErrDamaged) {
+				return
+			}
+			if err != nil {
+				t.Fatalf("error %v, want ErrDamaged", err)
+			}
+			defer x.Close()
+			// An older snapshot was still there: it is behind and catches up.
+			if _, err := projections.New(feed(m.changes()), projections.Projection[records.Change](x), projections.Config{}).RunToEnd(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := x.Digest(); got != want || err != nil {
+				t.Errorf("digest %s (%v) after catching up, want %s", got, err, want)
 			}
 		})
 	}
