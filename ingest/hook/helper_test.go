@@ -171,6 +171,6 @@ const hookProgram = "cmem/cmd/cmem-hook"
 func process(program, data, event string, payload []byte, env ...string) *exec.Cmd {
 	cmd := exec.Command(program, "--data", data, "claude-code", event)
 	cmd.Stdin = bytes.NewReader(payload)
-	cmd.Env = append([]string{"HOME=" + data, "CMEM_AUTOSTART=false", "PATH=" + os.Getenv("PATH")}, env...)
+	cmd.Env = append([]string{"HOME=" + data, "CMEM_AUTOSTART=false", "CMEM_FAIL_LOUD=0", "PATH=" + os.Getenv("PATH")}, env...)
 	return cmd
 }

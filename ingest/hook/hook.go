@@ -106,6 +106,9 @@ func (r *run) handle(in input) adapter.Reply {
 	if r.settings.Internal {
 		return adapter.Reply{}
 	}
+	if in.late {
+		r.count("late-payload")
+	}
 	if in.empty() {
 		r.count("empty-payload")
 		r.said = adapter.Said{Event: r.event, Cwd: r.cfg.Dir}

@@ -24,9 +24,13 @@ func (r *run) emptyNotice() string {
 			"See `cmem doctor`; often another hook manager or a wrapper swallows standard input.")
 }
 
+// comesUp is how long a worker that was just started may take to answer before
+// anybody is told.
+const comesUp = 5 * time.Second
+
 // awayNotice tells the user, once a session, that no worker answers.
 func (r *run) awayNotice() string {
-	if r.settings.FailLoud <= 0 || r.away < r.settings.FailLoud {
+	if r.settings.FailLoud <= 0 || r.away < r.settings.FailLoud || r.startedWithin(comesUp) {
 		return ""
 	}
 	return r.once("no-worker/"+r.said.Session,

@@ -16,7 +16,7 @@ const backOff = 30 * time.Second
 
 // start starts the worker, detached, unless somebody else does or just did.
 func (r *run) start() {
-	if r.recentStart() {
+	if r.startedWithin(backOff) {
 		return
 	}
 	path := workerPath(r.cfg.Executable)
@@ -29,7 +29,7 @@ func (r *run) start() {
 		return // another hook is at it
 	}
 	defer lock.Release()
-	if r.recentStart() {
+	if r.startedWithin(backOff) {
 		return
 	}
 	// Written before the start: a start that hangs or dies counts as one.
@@ -43,16 +43,16 @@ func (r *run) start() {
 	r.count("worker-started")
 }
 
-// recentStart goes by the file's content, not its time: copying a home must not
-// look like a start. A time in the future counts as none.
-func (r *run) recentStart() bool {
+// startedWithin goes by the file's content, not its time: copying a home must
+// not look like a start. A time in the future counts as none.
+func (r *run) startedWithin(limit time.Duration) bool {
 	data, err := os.ReadFile(r.dir.LastStart())
 	if err != nil {
 		return false
 	}
 	at, err := time.Parse(time.RFC3339Nano, strings.TrimSpace(string(data)))
 	since := r.captured.Sub(at)
-	return err == nil && since > -backOff && since < backOff
+	return err == nil && since > -limit && since < limit
 }
 
 // workerPath finds cmem beside this program, or behind a link to it; "" if it

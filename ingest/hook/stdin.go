@@ -9,8 +9,9 @@ import (
 const (
 	maxPayload = 64 << 20 // more is read away, and kept as an excerpt
 	// idleInput is how long the next bytes may take. A host writes its payload
-	// at once; one that opens a pipe and never writes must not hold us.
-	idleInput = time.Second
+	// at once, but on a busy machine it was seen to need more than a second for
+	// it; one that opens a pipe and never writes must not hold us for long.
+	idleInput = 5 * time.Second
 )
 
 // input is what standard input gave.
@@ -18,6 +19,7 @@ type input struct {
 	value []byte // one whole JSON object, repaired where it had to be
 	rest  []byte // without one: whatever came
 	large bool   // over maxPayload
+	late  bool   // no end and no object came in time
 }
 
 func (in input) empty() bool { return in.value == nil && len(in.rest) == 0 }
@@ -52,7 +54,9 @@ func readInput(r io.Reader, idle time.Duration) input {
 				return input{value: value}
 			}
 		case <-timer.C:
-			return f.input()
+			in := f.input()
+			in.late = in.value == nil
+			return in
 		}
 	}
 }
