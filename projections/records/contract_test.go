@@ -182,7 +182,9 @@ func TestContract(t *testing.T) {
 	entries := in(mix(r, mix(r, x.hook, x.file), mix(r, y.hook, y.file)), idle("s1"))
 	poison := hookScript("s3").prompt("", "go").call("toolu-poison", "poison").say("", event.TurnEnded{})
 	projectiontest.Run(t, projectiontest.Case[projections.Entry, *Store]{
-		Open:   func(path string) (*Store, error) { return Open(path, Config{Rules: noted, Versions: "test", Bulk: true}) },
+		Open: func(path string) (*Store, error) {
+			return Open(path, Config{Rules: noted, Versions: "test", Bulk: true})
+		},
 		Feed:   slice(entries),
 		Digest: (*Store).Digest,
 		Poison: func(batch []projections.Entry) []projections.Entry {

@@ -79,7 +79,7 @@ func (b *batch) flush() error {
 }
 
 func (b *batch) writeTables() error {
-	buf := make([]byte, 0, 64<<10)
+	var buf []byte
 	var err error
 	for _, flush := range []func([]byte) ([]byte, error){
 		b.sessions.flush, b.projects.flush, b.agents.flush, b.turns.flush, b.prompts.flush,

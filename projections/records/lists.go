@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -144,7 +145,7 @@ func listOf[V, T any](s *Store, src source[V, T], f Filter) (out []T, err error)
 		}
 		skip := max(f.Offset, 0)
 		for c, ok := ids.next(); ok; c, ok = ids.next() {
-			if !inTime(c.at, f) {
+			if c.at != untold && !inTime(c.at, f) {
 				continue
 			}
 			v, fits, err := fitting(r, src, c.id, f)
@@ -264,32 +265,22 @@ func candidates[V, T any](r *reader, src source[V, T], f Filter) (walk, error) {
 	if !f.Ascending {
 		slices.Reverse(ids)
 	}
-	return given(r, src, ids), nil
+	return (*given)(&ids), nil
 }
+
+// untold is the time of a candidate that only its document tells.
+const untold = math.MinInt64
 
 // given walks ids that were looked up.
-func given[V, T any](r *reader, src source[V, T], ids []uint64) walk {
-	return &lookedUp{ids: ids, at: func(id uint64) int64 {
-		v, err := src.read(r.tx, id)
-		if v == nil || err != nil {
-			return 0
-		}
-		return src.about(v).listing.listedAt
-	}}
-}
+type given []uint64
 
-type lookedUp struct {
-	ids []uint64
-	at  func(uint64) int64
-}
-
-func (l *lookedUp) next() (candidate, bool) {
-	if len(l.ids) == 0 {
+func (g *given) next() (candidate, bool) {
+	if len(*g) == 0 {
 		return candidate{}, false
 	}
-	id := l.ids[0]
-	l.ids = l.ids[1:]
-	return candidate{id, l.at(id)}, true
+	id := (*g)[0]
+	*g = (*g)[1:]
+	return candidate{id, untold}, true
 }
 
 // numbers are those of the keys; all projects if there are none. A key nobody

@@ -14,6 +14,7 @@ import (
 type place struct {
 	key, name, path, parent string
 	cwd, branch             string
+	guessed                 bool // the name is the key's, nothing better is known
 }
 
 // readOrigin reads the JSON that capture put there; what it cannot read names no
@@ -32,7 +33,7 @@ func readOrigin(origin string) (place, bool) {
 	if p.key == "" {
 		p.key = firstOf(o.Scope, o.Remote, o.Main, o.Root, o.Cwd)
 	}
-	if p.name == "" {
+	if p.name == "" || o.Scope != "" {
 		p.name = firstOf(o.Scope, path.Base(strings.TrimRight(p.path, "/")))
 	}
 	return p, p.key != ""
@@ -84,6 +85,9 @@ func (b *batch) project(p place) (uint64, error) {
 	if no == 0 {
 		return b.newProject(p)
 	}
+	if err := b.nameProject(no, p); err != nil {
+		return 0, err
+	}
 	for range 100 { // moves may follow each other, never in a circle
 		x, err := b.projects.get(no)
 		if err != nil || x == nil || x.to == 0 {
@@ -96,11 +100,11 @@ func (b *batch) project(p place) (uint64, error) {
 
 func (b *batch) newProject(p place) (uint64, error) {
 	b.totals.Projects++
-	x := &project{no: b.totals.Projects, key: p.key, name: p.name, path: p.path}
+	x := &project{no: b.totals.Projects, key: p.key, name: p.name, path: p.path, guessed: p.guessed}
 	b.projects.put(x.no, x)
 	b.names.put(projectName(p.key), reference(x.no))
 	if p.parent != "" && p.parent != p.key {
-		parent, err := b.project(place{key: p.parent, name: path.Base(slashed(p.parent)), path: slashed(p.parent)})
+		parent, err := b.projectGiven(p.parent)
 		if err != nil {
 			return 0, err
 		}
@@ -153,7 +157,18 @@ func anyHost(host string) string {
 // projectGiven is the project a person named by key, or a new one. Whoever
 // appends the event has made a key of the name.
 func (b *batch) projectGiven(key string) (uint64, error) {
-	return b.project(place{key: key, name: path.Base(slashed(key)), path: slashed(key)})
+	return b.project(place{key: key, name: path.Base(slashed(key)), path: slashed(key), guessed: true})
+}
+
+// nameProject gives a project that only its key was known of its name.
+func (b *batch) nameProject(no uint64, p place) error {
+	x, err := b.projects.get(no)
+	if err != nil || x == nil || !x.guessed || p.guessed {
+		return err
+	}
+	x.name, x.path, x.guessed = p.name, p.path, false
+	b.projects.edit(no)
+	return nil
 }
 
 func (b *batch) moveProject(from, to uint64) error {

@@ -251,8 +251,10 @@ func (s *Store) view(do func(tx *bolt.Tx) error) (err error) {
 	return err
 }
 
-// Close waits for transactions and closes the file. A second call does nothing.
+// Close waits for transactions and closes the file; who waits for changes gets
+// ErrClosed. A second call does nothing.
 func (s *Store) Close() error {
+	defer s.announce()
 	if s.c.Bulk {
 		// What the build was made of is on disk before its name is.
 		if err := s.db.Sync(); err != nil && !errors.Is(err, bolterrors.ErrDatabaseNotOpen) {

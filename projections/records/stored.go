@@ -371,6 +371,7 @@ type project struct {
 	to                                         uint64 // it was moved there
 	observations, sessions, prompts, summaries int
 	last                                       int64
+	guessed                                    bool // name and path are the key's
 }
 
 func (p *project) code(c *coder) {
@@ -385,4 +386,5 @@ func (p *project) code(c *coder) {
 	c.num(&p.prompts)
 	c.num(&p.summaries)
 	c.i64(&p.last)
+	c.bool(&p.guessed)
 }

@@ -65,8 +65,11 @@ func (t *table[V, P]) drop(id uint64) {
 // changed gives the ids of changed values in order.
 func (t *table[V, P]) changed() []uint64 { return slices.Sorted(maps.Keys(t.dirty)) }
 
+// chunk is how much memory for encoded values is made at once.
+const chunk = 256 << 10
+
 // flush writes what changed, in key order. buf is memory that must stay as it is
-// until the transaction ends; the longer one is returned.
+// until the transaction ends; what is left of it is returned.
 func (t *table[V, P]) flush(buf []byte) ([]byte, error) {
 	for _, id := range t.changed() {
 		v := t.held[id]
@@ -75,6 +78,9 @@ func (t *table[V, P]) flush(buf []byte) ([]byte, error) {
 				return buf, err
 			}
 			continue
+		}
+		if cap(buf)-len(buf) < chunk/16 {
+			buf = make([]byte, 0, chunk) // the old one is held by what was put
 		}
 		from := len(buf)
 		buf = appendValue(buf, P(v))
