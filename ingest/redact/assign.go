@@ -67,14 +67,14 @@ func assignment(at *spot, rule *secretRule) (start, stop int, kind string) {
 	text := at.text
 	from, to := identifier(text, at.start, at.end)
 	kind = secretName(text[from:to])
-	if kind == "" {
+	if kind == "" || from > 2 && string(text[from-3:from]) == "://" { // a URL's user
 		return 0, 0, ""
 	}
 	i, how := separator(text, from, to)
 	if i < 0 {
 		return 0, 0, ""
 	}
-	start, stop, how = valueAt(text, i, how)
+	start, stop, how = at.valueAt(i, how)
 	value := text[start:stop]
 	if how != quoted && stop < len(text) && (text[stop] == '(' || text[stop] == '[') {
 		return 0, 0, "" // a call or an index: code
@@ -87,11 +87,10 @@ func assignment(at *spot, rule *secretRule) (start, stop int, kind string) {
 
 // identifier widens [start,end) to the whole name, at most 64 bytes each way.
 func identifier(text []byte, start, end int) (from, to int) {
-	inName := func(c byte) bool { return isWord(c) || c == '.' }
-	for from = start; from > 0 && start-from < 64 && inName(text[from-1]); {
+	for from = start; from > 0 && start-from < 64 && (is(text[from-1], cWord) || text[from-1] == '.'); {
 		from--
 	}
-	for to = end; to < len(text) && to-end < 64 && inName(text[to]); {
+	for to = end; to < len(text) && to-end < 64 && (is(text[to], cWord) || text[to] == '.'); {
 		to++
 	}
 	if from < start && from > 0 && text[from-1] == '\\' { // the n of \nNAME
@@ -152,11 +151,12 @@ func skipQuote(text []byte, i int) int {
 
 func isQuote(c byte) bool { return c == '"' || c == '\'' || c == '`' }
 
-// maxValue bounds a secret; a longer quoted text is none.
-const maxValue = 4096
+// maxValue bounds a secret that only its name betrays; a longer text is none.
+const maxValue = 2048
 
 // valueAt gives the bounds of the value that begins at i.
-func valueAt(text []byte, i int, how style) (start, stop int, _ style) {
+func (at *spot) valueAt(i int, how style) (start, stop int, _ style) {
+	text := at.text
 	start = skipQuote(text, i)
 	if start > i {
 		quote := text[start-1]
@@ -170,16 +170,33 @@ func valueAt(text []byte, i int, how style) (start, stop int, _ style) {
 		}
 		return start, stop, quoted
 	}
-	for stop = start; stop < len(text) && stop-start < maxValue && !endsValue(text[stop]); stop++ {
-		if how == bare && (text[stop] == ',' || text[stop] == ';') {
-			break
+	stop = at.bareEnd(start)
+	if how == bare {
+		if n := bytes.IndexAny(text[start:stop], ",;"); n >= 0 {
+			stop = start + n
 		}
 	}
 	return start, stop, how
 }
 
-func endsValue(c byte) bool {
-	return c <= ' ' || bytes.IndexByte([]byte("\"'`&|<>(){}[]\\"), c) >= 0
+// maxChain is how many names are followed that end in one value:
+// token=https://host/?password=… has two.
+const maxChain = 8
+
+// bareEnd gives the end of the unquoted value that begins at i; i itself if it
+// is too long, or one of too many that end there. So a text made of names takes
+// linear time.
+func (at *spot) bareEnd(i int) int {
+	if at.valueEnd < i || at.values == 0 {
+		at.valueEnd, at.values = i, 0
+		for at.valueEnd < len(at.text) && !is(at.text[at.valueEnd], cValue) {
+			at.valueEnd++
+		}
+	}
+	if at.values++; at.values > maxChain || at.valueEnd-i > maxValue {
+		return i
+	}
+	return at.valueEnd
 }
 
 // confident says that a value behind a name of this kind is a secret and not a
@@ -198,7 +215,7 @@ func confident(value []byte, kind string, how style) bool {
 		case len(value) >= 16:
 			return hasDigit(value) || how == quoted
 		}
-		return hasDigit(value) && hasLetter(value) && len(value) >= 5 || hasSymbol(value) && len(value) >= 5
+		return mixed(value) && len(value) >= 5 || hasSymbol(value) && len(value) >= 5
 	}
 	if how == environs && len(value) >= 8 && hasDigit(value) {
 		return true
@@ -308,7 +325,7 @@ func kindIf(ok bool, rule *secretRule, start, stop *int) string {
 }
 
 func tokenRun(text []byte, i int) int {
-	for i < len(text) && (isTokenChar(text[i]) || text[i] == ':') {
+	for i < len(text) && (is(text[i], cWord|cToken) || text[i] == ':') {
 		i++
 	}
 	return i

@@ -39,7 +39,7 @@ func (r *Redactor) find(s []byte) []span {
 	var spans []span
 	for _, p := range r.user {
 		for _, m := range p.re.FindAllIndex(s, -1) {
-			if m[1] > m[0] {
+			if m[1] > m[0] && !inMark(s, m[0], m[1]) {
 				spans = append(spans, span{m[0], m[1], p.kind, users})
 			}
 		}
@@ -82,7 +82,12 @@ func cutOut(s []byte, spans []span, sum *tally) []byte {
 type spot struct {
 	text       []byte
 	start, end int
-	pemEnd     int // first "-----END " at or after here, or len(text); see pemClose
+
+	pemEnd  int // first "-----END " at or after the last block found; see pemClose
+	pemStop int // end of that block
+	// valueEnd is where the bare values looked at last end, and values how many of
+	// them did: see bareEnd.
+	valueEnd, values int
 }
 
 // secretRule is one shape. match is told where a literal was found and gives
@@ -130,26 +135,77 @@ func startsAlone(text []byte, i int) bool {
 	return i > 1 && text[i-2] == '\\' && bytes.IndexByte([]byte("nrtbf"), text[i-1]) >= 0
 }
 
-func mixed(s []byte) bool { return hasDigit(s) && hasLetter(s) }
+// The classes of bytes. A table, because some texts consist of literals and
+// every one of them has its surroundings looked at.
+const (
+	cDigit = 1 << iota
+	cLower
+	cUpper
+	cHex
+	cToken // . ~ + / = beside what a word has
+	cJoin  // _ -
+	cURL   // ends a URL
+	cValue // ends a bare value
+	cPEM   // beside letters and digits in a PEM body
+)
 
-func hasDigit(s []byte) bool { return slices.ContainsFunc(s, isDigit) }
+var classOf = func() (t [256]uint16) {
+	mark := func(chars string, class uint16) {
+		for i := range len(chars) {
+			t[chars[i]] |= class
+		}
+	}
+	for c := range 256 {
+		switch {
+		case c <= ' ':
+			t[c] = cURL | cValue
+		case c >= 0x80:
+			t[c] = cPEM
+		case c >= '0' && c <= '9':
+			t[c] = cDigit | cHex
+		case c >= 'a' && c <= 'z':
+			t[c] = cLower
+		case c >= 'A' && c <= 'Z':
+			t[c] = cUpper
+		}
+	}
+	mark("abcdefABCDEF", cHex)
+	mark(".~+/=", cToken)
+	mark("_-", cJoin)
+	mark("\"'`<>\\|", cURL)
+	mark("\"'`&|<>(){}[]\\", cValue)
+	// Base64, line ends (escaped ones too), header lines, and the arrows and bars
+	// that tools put before numbered lines.
+	mark("+/=\\ \t\r\n:,-|", cPEM)
+	return t
+}()
 
-func hasLetter(s []byte) bool { return slices.ContainsFunc(s, isLetter) }
+const (
+	cLetter = cLower | cUpper
+	cAlnum  = cLetter | cDigit
+	cWord   = cAlnum | cJoin
+)
 
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+func is(c byte, class uint16) bool { return classOf[c]&class != 0 }
 
-func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+func isDigit(c byte) bool      { return is(c, cDigit) }
+func isLetter(c byte) bool     { return is(c, cLetter) }
+func isAlnum(c byte) bool      { return is(c, cAlnum) }
+func isWord(c byte) bool       { return is(c, cWord) }
+func isUpperDigit(c byte) bool { return is(c, cUpper|cDigit) }
+func isHex(c byte) bool        { return is(c, cHex) }
+func isTokenChar(c byte) bool  { return is(c, cWord|cToken) }
+func isPathChar(c byte) bool   { return is(c, cWord) || c == '/' }
 
-func isAlnum(c byte) bool { return isDigit(c) || isLetter(c) }
+func mixed(s []byte) bool { return hasDigit(s) && has(s, cLetter) }
 
-func isWord(c byte) bool { return isAlnum(c) || c == '_' || c == '-' }
+func hasDigit(s []byte) bool { return has(s, cDigit) }
 
-func isUpperDigit(c byte) bool { return isDigit(c) || c >= 'A' && c <= 'Z' }
-
-func isHex(c byte) bool { return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f' }
-
-func isTokenChar(c byte) bool {
-	return isWord(c) || c == '.' || c == '~' || c == '+' || c == '/' || c == '='
+func has(s []byte, class uint16) bool {
+	for _, c := range s {
+		if is(c, class) {
+			return true
+		}
+	}
+	return false
 }
-
-func isPathChar(c byte) bool { return isWord(c) || c == '/' }

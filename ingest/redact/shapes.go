@@ -45,19 +45,20 @@ const (
 func pem(at *spot, rule *secretRule) (start, stop int, kind string) {
 	text := at.text
 	body := pemLabel(text, at.end)
-	if body < 0 {
+	if body < 0 || at.start < at.pemStop {
 		return 0, 0, ""
 	}
 	stop = pemClose(at, body)
 	if stop < 0 || stop-at.start > maxPEM {
 		stop = body
-		for stop < len(text) && stop-at.start < maxPEM && isPEMBody(text[stop]) {
+		for stop < len(text) && stop-at.start < maxPEM && is(text[stop], cAlnum|cPEM) {
 			stop++
 		}
 	}
 	if base64Count(text[body:stop], minPEMBody) < minPEMBody {
 		return 0, 0, ""
 	}
+	at.pemStop = stop
 	return at.start, stop, rule.kind
 }
 
@@ -91,12 +92,6 @@ func pemClose(at *spot, i int) int {
 		return label
 	}
 	return label + n + 5
-}
-
-// isPEMBody takes base64, line ends (escaped ones too), header lines, and the
-// arrows and bars that tools put before numbered lines.
-func isPEMBody(c byte) bool {
-	return isAlnum(c) || c >= 0x80 || bytes.IndexByte([]byte("+/=\\ \t\r\n:,-|"), c) >= 0
 }
 
 func base64Count(s []byte, enough int) int {
@@ -141,7 +136,7 @@ func urlPassword(at *spot, rule *secretRule) (start, stop int, kind string) {
 // have been escaped: after the colon, only a number (a port) may precede it.
 func userinfo(s []byte) []byte {
 	end, slash, at := 0, -1, -1
-	for ; end < len(s) && !endsURL(s[end]); end++ {
+	for ; end < len(s) && !is(s[end], cURL); end++ {
 		if s[end] == '@' && (slash < 0 || at < 0) {
 			at = end
 		}
@@ -156,13 +151,9 @@ func userinfo(s []byte) []byte {
 	}
 	if slash >= 0 && slash < at {
 		_, port, colon := bytes.Cut(s[:slash], []byte(":"))
-		if !colon || len(bytes.TrimFunc(port, func(r rune) bool { return r >= '0' && r <= '9' })) == 0 {
+		if !colon || len(bytes.TrimFunc(port, isDigitRune)) == 0 {
 			return nil
 		}
 	}
 	return s[:at]
-}
-
-func endsURL(c byte) bool {
-	return c <= ' ' || bytes.IndexByte([]byte("\"'`<>\\|"), c) >= 0
 }

@@ -260,7 +260,9 @@ func tagName(s []byte) (name, n int) {
 func nameLen(s []byte, want string) int {
 	i := 0
 	for j := range len(want) {
-		i += zeroWidth(s[i:])
+		if i < len(s) && s[i] >= utf8.RuneSelf {
+			i += zeroWidth(s[i:])
+		}
 		if i >= len(s) {
 			return 0
 		}

@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 
@@ -41,3 +42,35 @@ func kindOf(name string) string {
 	}
 	return string(kind)
 }
+
+// maxMark is longer than any mark of ours.
+const maxMark = 256
+
+// inMark says that [start,end) lies in a mark of ours: a user's pattern for, say,
+// four digits must not take the numbers of an image's note for secrets.
+func inMark(s []byte, start, end int) bool {
+	head := max(0, start-maxMark)
+	open := bytes.LastIndexByte(s[head:min(start+1, len(s))], '[')
+	if open < 0 {
+		return false
+	}
+	open += head
+	n := bytes.IndexByte(s[open:min(len(s), open+maxMark)], ']')
+	if n < 0 || end > open+n+1 {
+		return false
+	}
+	return isMark(s[open+1 : open+n])
+}
+
+// isMark knows "redacted:kind" and "type/subtype, 12 bytes, sha256 hex".
+func isMark(s []byte) bool {
+	if kind, ok := bytes.CutPrefix(s, []byte("redacted:")); ok {
+		return string(kind) == kindOf(string(kind))
+	}
+	media, rest, _ := bytes.Cut(s, []byte(", "))
+	size, sum, ok := bytes.Cut(rest, []byte(" bytes, sha256 "))
+	return ok && isMediaType(media) && len(bytes.TrimFunc(size, isDigitRune)) == 0 &&
+		len(sum) == 64 && !bytes.ContainsFunc(sum, func(r rune) bool { return r >= 128 || !isHex(byte(r)) })
+}
+
+func isDigitRune(r rune) bool { return r >= '0' && r <= '9' }

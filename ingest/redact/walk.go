@@ -2,6 +2,7 @@ package redact
 
 import (
 	"bytes"
+	"math"
 
 	"cmem/ingest/internal/jsontext"
 )
@@ -19,8 +20,8 @@ type walker struct {
 	key     memberKey
 }
 
-// object is what is known of an open bracket's direct members.
-type object struct{ media []byte }
+// object is what is known of an open object: where its media type stands.
+type object struct{ media int32 }
 
 // memberKey is what the key just read says of its value.
 type memberKey struct {
@@ -43,18 +44,18 @@ func (w *walker) walk(src []byte) (out []byte, ok bool) {
 		switch t.Kind {
 		case jsontext.EOF:
 			return w.finish(), true
-		case jsontext.BeginObject, jsontext.BeginArray:
+		case jsontext.BeginObject:
 			w.objects = append(w.objects, object{})
 			w.key = memberKey{}
-		case jsontext.EndObject, jsontext.EndArray:
+		case jsontext.EndObject:
 			w.objects = w.objects[:len(w.objects)-1]
+		case jsontext.BeginArray, jsontext.Literal:
+			w.key = memberKey{}
 		case jsontext.Key:
 			w.key = classify(jsontext.Decode(src, t))
 			w.plain(t)
 		case jsontext.String:
 			w.value(t, s)
-			w.key = memberKey{}
-		case jsontext.Literal:
 			w.key = memberKey{}
 		}
 	}
@@ -103,9 +104,9 @@ func (t tally) total() int {
 // look ahead.
 func (w *walker) value(t jsontext.Token, next jsontext.Scanner) {
 	switch k := w.key; {
-	case k.media && len(w.objects) > 0:
-		if text := jsontext.Decode(w.src, t); isMediaType(text) {
-			w.objects[len(w.objects)-1].media = text
+	case k.media:
+		if isMediaType(jsontext.Decode(w.src, t)) && t.Start < math.MaxInt32 {
+			w.objects[len(w.objects)-1].media = int32(t.Start)
 		}
 	case k.data:
 		text := jsontext.Decode(w.src, t)
@@ -131,11 +132,11 @@ const lookAhead = 1 << 10
 // mediaType finds the media type among the direct members of the open object:
 // those read already, or those within the next KiB.
 func (w *walker) mediaType(next jsontext.Scanner) []byte {
-	if len(w.objects) == 0 {
-		return nil
-	}
-	if m := w.objects[len(w.objects)-1].media; m != nil {
-		return m
+	if at := w.objects[len(w.objects)-1].media; at != 0 {
+		again := jsontext.Scanner{Src: w.src[at:]}
+		if t, err := again.Next(); err == nil {
+			return jsontext.Decode(again.Src, t)
+		}
 	}
 	depth, named, limit := next.Depth(), false, -1
 	for {
@@ -157,8 +158,10 @@ func (w *walker) mediaType(next jsontext.Scanner) []byte {
 			named = classify(jsontext.Decode(w.src, t)).media
 			continue
 		}
-		if text := jsontext.Decode(w.src, t); named && t.Kind == jsontext.String && isMediaType(text) {
-			return text
+		if named && t.Kind == jsontext.String {
+			if text := jsontext.Decode(w.src, t); isMediaType(text) {
+				return text
+			}
 		}
 		named = false
 	}
