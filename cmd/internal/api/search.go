@@ -222,7 +222,7 @@ func (a SearchAnswer) others() string {
 
 // interpreted is said where the query was not simply its words.
 func (a SearchAnswer) interpreted() string {
-	if a.InterpretedAs == "" || a.InterpretedAs == a.Query {
+	if a.InterpretedAs == "" || a.InterpretedAs == a.Query || a.Query == "" {
 		return ""
 	}
 	return "Interpreted as: " + a.InterpretedAs

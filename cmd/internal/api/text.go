@@ -75,7 +75,11 @@ func (s *sheet) table(file string, entries []entry) {
 		if e.anchor {
 			title += " <- **ANCHOR**"
 		}
-		fmt.Fprintf(&s.b, "| %s | %s | %s | %s | %s |\n", e.ref, shown, icons[e.kind], title, cost)
+		icon := icons[e.kind]
+		if icon == "" {
+			icon = "·" // a note has no type
+		}
+		fmt.Fprintf(&s.b, "| %s | %s | %s | %s | %s |\n", e.ref, shown, icon, title, cost)
 	}
 	s.b.WriteByte('\n')
 }

@@ -135,18 +135,19 @@ type ObservationRow struct {
 // SummaryRow is a summary; claude-mem calls it a session.
 type SummaryRow struct {
 	Row
-	SessionID       string `json:"session_id"`
-	MemorySessionID string `json:"memory_session_id"`
-	Request         string `json:"request"`
-	Investigated    string `json:"investigated"`
-	Learned         string `json:"learned"`
-	Completed       string `json:"completed"`
-	NextSteps       string `json:"next_steps"`
-	FilesRead       List   `json:"files_read"`
-	FilesEdited     List   `json:"files_edited"`
-	Notes           string `json:"notes"`
-	PromptNumber    *int   `json:"prompt_number"`
-	Origin          string `json:"origin"`
+	SessionID         string  `json:"session_id"`
+	MemorySessionID   string  `json:"memory_session_id"`
+	MergedIntoProject *string `json:"merged_into_project"`
+	Request           string  `json:"request"`
+	Investigated      string  `json:"investigated"`
+	Learned           string  `json:"learned"`
+	Completed         string  `json:"completed"`
+	NextSteps         string  `json:"next_steps"`
+	FilesRead         List    `json:"files_read"`
+	FilesEdited       List    `json:"files_edited"`
+	Notes             string  `json:"notes"`
+	PromptNumber      *int    `json:"prompt_number"`
+	Origin            string  `json:"origin"`
 }
 
 // PromptRow is something the user asked for.
