@@ -238,8 +238,9 @@ func FuzzJSON(f *testing.F) {
 			if json.Valid(raw) && !json.Valid(out) {
 				t.Fatalf("no JSON: %q became %q", raw, out)
 			}
-			again, _ := r.JSON(out)
-			if !bytes.Equal(again, out) {
+			// A text can become JSON when its end goes, and is then mended.
+			again, more := r.JSON(out)
+			if json.Valid(raw) && !bytes.Equal(again, out) || json.Valid(raw) && len(more) > 0 {
 				t.Fatalf("not idempotent: %q, %q, %q", raw, out, again)
 			}
 			if len(removed) == 0 && json.Valid(raw) && !bytes.Equal(out, raw) && !strange(raw) {

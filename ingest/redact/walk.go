@@ -76,20 +76,22 @@ func (w *walker) put(t jsontext.Token, text []byte) {
 
 // plain redacts a key, or a string whose key says nothing.
 func (w *walker) plain(t jsontext.Token) {
+	if text, changed := w.clean(t); changed {
+		w.put(t, text)
+	}
+}
+
+// clean gives a string's text without what must not be kept. changed says that
+// the string cannot stay as it stands; else text may be nil.
+func (w *walker) clean(t jsontext.Token) (text []byte, changed bool) {
+	sound := jsontext.Sound(w.src, t)
 	hidden := t.Marks&jsontext.Unicode != 0
-	if !hidden && len(w.user) == 0 && scan(w.src[t.Start+1:t.End-1]) == 0 {
-		if !jsontext.Sound(w.src, t) {
-			w.put(t, jsontext.Decode(w.src, t))
-		}
-		return
+	if sound && !hidden && len(w.user) == 0 && scan(w.src[t.Start+1:t.End-1]) == 0 {
+		return nil, false
 	}
-	before := len(*w.sum)
-	counted := w.sum.total()
-	text := jsontext.Decode(w.src, t)
-	clean := w.text(text, w.nesting, w.sum)
-	if len(*w.sum) != before || w.sum.total() != counted || !jsontext.Sound(w.src, t) {
-		w.put(t, clean)
-	}
+	before := w.sum.total()
+	text = w.text(jsontext.Decode(w.src, t), w.nesting, w.sum)
+	return text, !sound || w.sum.total() != before
 }
 
 func (t tally) total() int {
@@ -116,12 +118,18 @@ func (w *walker) value(t jsontext.Token, next jsontext.Scanner) {
 			return
 		}
 	case k.secret != "":
-		text := jsontext.Decode(w.src, t)
-		if confident(text, k.secret, quoted) {
+		text, changed := w.clean(t)
+		if text == nil {
+			text = jsontext.Decode(w.src, t)
+		}
+		switch {
+		case confident(text, k.secret, quoted):
 			w.sum.add(k.secret, len(text))
 			w.put(t, marker(k.secret))
-			return
+		case changed:
+			w.put(t, text)
 		}
+		return
 	}
 	w.plain(t)
 }
