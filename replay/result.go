@@ -41,16 +41,16 @@ type FileResult struct {
 	Sessions []string `json:"sessions"`
 	Forked   []string `json:"forked_from,omitempty"` // sessions whose records it repeats
 	Counts
-	Error string          `json:"error,omitempty"` // why the file was not read to its end
-	Facts *records.Counts `json:"facts,omitempty"` // of its sessions, see Result.Count
+	Error string `json:"error,omitempty"` // why the file was not read to its end
+	Facts *Facts `json:"facts,omitempty"` // of its sessions, see Result.Count
 }
 
 // Result is what came of a replay.
 type Result struct {
-	Files  []FileResult    `json:"files"`
-	Total  Counts          `json:"total"`
-	Facts  *records.Counts `json:"facts,omitempty"`
-	DryRun bool            `json:"dry_run,omitempty"`
+	Files  []FileResult `json:"files"`
+	Total  Counts       `json:"total"`
+	Facts  *Facts       `json:"facts,omitempty"`
+	DryRun bool         `json:"dry_run,omitempty"`
 }
 
 // Failed counts the files that could not be read.
@@ -86,6 +86,24 @@ func (c *Counts) rule(rule string, n int) {
 	c.Rules[rule] += n
 }
 
+// Facts are what records make of sessions, counted by the rules of
+// testdata/transcripts (docs/COUNTING.md).
+type Facts struct {
+	Prompts           int `json:"user_prompts"`
+	Commands          int `json:"slash_commands"`
+	QueuedOnly        int `json:"queued_only"`
+	Interrupts        int `json:"interrupts"`
+	Compactions       int `json:"compactions"`
+	ToolUses          int `json:"tool_uses"`
+	Paired            int `json:"tool_paired"`
+	Unpaired          int `json:"tool_unpaired"`
+	Orphans           int `json:"orphan_results"`
+	ToolErrors        int `json:"tool_errors"`
+	NestedUses        int `json:"nested_tool_uses"`
+	SidechainMessages int `json:"sidechain_messages"`
+	Texts             int `json:"assistant_texts"`
+}
+
 // sessions gives what records hold of a session.
 type sessions interface {
 	SessionView(session string) (records.SessionView, bool, error)
@@ -97,7 +115,7 @@ func (r *Result) Count(s sessions) error {
 	all := map[string]records.Counts{}
 	for i := range r.Files {
 		f := &r.Files[i]
-		f.Facts = &records.Counts{}
+		f.Facts = &Facts{}
 		for _, id := range f.Sessions {
 			view, ok, err := s.SessionView(id)
 			if err != nil {
@@ -105,29 +123,29 @@ func (r *Result) Count(s sessions) error {
 			}
 			if ok {
 				all[id] = view.Session.Counts
-				addFacts(f.Facts, view.Session.Counts)
+				f.Facts.add(view.Session.Counts)
 			}
 		}
 	}
-	r.Facts = &records.Counts{}
+	r.Facts = &Facts{}
 	for _, id := range slices.Sorted(maps.Keys(all)) {
-		addFacts(r.Facts, all[id])
+		r.Facts.add(all[id])
 	}
 	return nil
 }
 
-func addFacts(to *records.Counts, c records.Counts) {
-	to.Prompts += c.Prompts
-	to.QueuedOnly += c.QueuedOnly
-	to.Commands += c.Commands
-	to.Interrupts += c.Interrupts
-	to.Compactions += c.Compactions
-	to.ToolUses += c.ToolUses
-	to.Paired += c.Paired
-	to.Unpaired += c.Unpaired
-	to.Orphans += c.Orphans
-	to.ToolErrors += c.ToolErrors
-	to.NestedUses += c.NestedUses
-	to.SidechainMessages += c.SidechainMessages
-	to.Texts += c.Texts
+func (f *Facts) add(c records.Counts) {
+	f.Prompts += c.Prompts
+	f.Commands += c.Commands
+	f.QueuedOnly += c.QueuedOnly
+	f.Interrupts += c.Interrupts
+	f.Compactions += c.Compactions
+	f.ToolUses += c.ToolUses
+	f.Paired += c.Paired
+	f.Unpaired += c.Unpaired
+	f.Orphans += c.Orphans
+	f.ToolErrors += c.ToolErrors
+	f.NestedUses += c.NestedUses
+	f.SidechainMessages += c.SidechainMessages
+	f.Texts += c.Texts
 }

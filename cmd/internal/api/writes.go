@@ -139,5 +139,8 @@ func (h *handler) tail(w http.ResponseWriter, r *http.Request) error {
 		return p.err
 	}
 	out := newLines(w)
+	if err := out.rc.Flush(); err != nil { // a quiet log is no quiet worker
+		return err
+	}
 	return h.Tail(r.Context(), n, follow, func(l LogRecord) error { return out.send(l) })
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"cmem/cmd/internal/api"
 	"cmem/ingest/spool"
@@ -165,35 +164,4 @@ func apiError(err error) error {
 		return fmt.Errorf("a read model is not of this log: %w", err)
 	}
 	return err
-}
-
-// debounced calls f once things have been quiet for wait after a change, and at
-// the latest after most, until ctx is done. changed is read from signals.
-func debounced(ctx context.Context, changed <-chan struct{}, wait, most time.Duration, f func(context.Context)) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-changed:
-		}
-		quiet, last := time.NewTimer(wait), time.NewTimer(most)
-	settling:
-		for {
-			select {
-			case <-ctx.Done():
-				quiet.Stop()
-				last.Stop()
-				return
-			case <-changed:
-				quiet.Reset(wait)
-			case <-quiet.C:
-				break settling
-			case <-last.C:
-				break settling
-			}
-		}
-		quiet.Stop()
-		last.Stop()
-		f(ctx)
-	}
 }

@@ -51,7 +51,8 @@ type Node struct {
 	key      identity.Key
 	records  *track[projections.Entry, *records.Store]
 	search   *track[records.Change, *search.Index]
-	contexts follower
+	contexts *track[records.Change, *contextModel]
+	marked   chan struct{} // a context may have changed
 
 	// And by prepare, before prepared is closed.
 	prepared chan struct{}
@@ -73,7 +74,7 @@ func newNode(dir home.Dir, cfg config.Config, log *slog.Logger, now func() time.
 	rand.Read(id[:])
 	n := &Node{
 		dir: dir, cfg: cfg, log: log, now: now, zone: cfg.Location(), instance: hex.EncodeToString(id[:]), started: now(),
-		phases: newPhases(), opened: make(chan struct{}), prepared: make(chan struct{}),
+		phases: newPhases(), opened: make(chan struct{}), prepared: make(chan struct{}), marked: make(chan struct{}, 1),
 	}
 	n.streams, n.endStreams = context.WithCancel(context.Background())
 	n.touch()

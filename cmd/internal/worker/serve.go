@@ -132,6 +132,7 @@ func (n *Node) run() *loops {
 	l.feeding.Go(func() { n.housekeeping(feed) })
 	l.following.Go(func() { _ = n.records.run(follow) })
 	l.following.Go(func() { _ = n.search.run(follow) })
+	l.following.Go(func() { _ = n.contexts.run(follow) })
 	l.following.Go(func() { n.followContexts(follow) })
 	return l
 }

@@ -29,15 +29,6 @@ const (
 // be built beside and swapped in, which is faster than step by step.
 const bulkFrom = 2000
 
-// follower is a track, whatever it holds.
-type follower interface {
-	load() error
-	catchUp(ctx context.Context) error
-	rebuildAlone(ctx context.Context, verify bool, tell func(streams.Position)) (replay.Build, error)
-	status() api.Model
-	close() error
-}
-
 // track is one read model: where it lies, who reads it, who applies to it. What
 // cannot be used (another version, another log, damage) is built again beside
 // and swapped; until then readers are told how far that is.
