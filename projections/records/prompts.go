@@ -48,7 +48,7 @@ func (b *batch) prompted(s *session, c int, f *event.Fact, body *event.PromptSub
 	if err := b.begin(s, c, t); err != nil {
 		return err
 	}
-	return b.touch(s, c, t, nanos(f.Time))
+	return b.touch(s, c, t, nil, nanos(f.Time))
 }
 
 func (b *batch) tellPrompt(p *prompt, c int, f *event.Fact, body *event.PromptSubmitted) {

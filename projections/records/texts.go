@@ -28,7 +28,7 @@ func (b *batch) said(s *session, c int, f *event.Fact, body *event.AssistantSaid
 	if body.Last {
 		slot += sides
 		if told := hash64(strconv.Itoa(c) + norm); slices.Contains(t.said, told) {
-			return b.touch(s, c, t, nanos(f.Time))
+			return b.touch(s, c, t, a, nanos(f.Time))
 		} else {
 			t.said = append(t.said, told)
 		}
@@ -100,12 +100,11 @@ func (b *batch) joinText(s *session, x *text, c int, f *event.Fact, a *agent, t 
 			}
 		}
 		x.turn, x.turnRank = t.id, rank
-	} else {
-		var err error
-		if t, err = b.turns.get(x.turn); err != nil {
-			return err
-		}
 	}
-	b.addStep(t, x.id, true, x.at)
-	return b.touch(s, c, t, nanos(f.Time))
+	its, err := b.turns.get(x.turn)
+	if err != nil {
+		return err
+	}
+	b.addStep(its, x.id, true, x.at)
+	return b.touch(s, c, t, a, nanos(f.Time))
 }

@@ -105,11 +105,13 @@ func (b *batch) join(s *session, u *tool, c int, f *event.Fact, call bool) error
 		if err := b.moveChildren(u); err != nil {
 			return err
 		}
-	} else if t, err = b.turns.get(u.turn); err != nil {
+	}
+	its, err := b.turns.get(u.turn)
+	if err != nil {
 		return err
 	}
-	b.addStep(t, u.id, false, u.at)
-	return b.touch(s, c, t, nanos(f.Time))
+	b.addStep(its, u.id, false, u.at)
+	return b.touch(s, c, t, a, nanos(f.Time))
 }
 
 // turnFor is turnOf, but for a sub-agent whose call is known.

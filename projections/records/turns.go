@@ -109,14 +109,20 @@ func (b *batch) begin(s *session, c int, t *turn) error {
 	return b.closeAll(s, c, t.id)
 }
 
-// touch says that the side told something of the turn: it is open again on that
-// side until the next mark of an end.
-func (b *batch) touch(s *session, c int, t *turn, at int64) error {
+// touch says that the side, by its own view, was in the turn: it is open again on
+// that side until the next mark of an end. What a sub-agent did, whose file may
+// be read at any time, opens only a turn that nothing was told of.
+func (b *batch) touch(s *session, c int, t *turn, a *agent, at int64) error {
+	if a != nil && t.side[c].state != unseen {
+		return nil
+	}
 	if t.side[c].state != open {
 		t.side[c].state = open
 		s.open[c] = append(s.open[c], t.id)
 	}
-	t.side[c].saw(at)
+	if a == nil {
+		t.side[c].saw(at)
+	}
 	b.changedTurn(t)
 	return nil
 }
