@@ -22,24 +22,13 @@ func (l *Log) Append(ctx context.Context, envs ...envelope.Envelope) ([]Position
 		return nil, nil
 	}
 	r := &request{values: make([]value, len(envs)), done: make(chan struct{})}
-	for i := range envs {
-		var err error
-		if r.values[i], err = l.codec.prepare(&envs[i]); err != nil {
-			return nil, fmt.Errorf("append: %w", err)
-		}
+	if err := l.codec.prepareAll(r.values, envs); err != nil {
+		return nil, fmt.Errorf("append: %w", err)
 	}
-	select {
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-l.closing:
-		return nil, ErrClosed
-	case l.committer.requests <- r:
-	}
-	<-r.done
-	return r.positions, r.err
+	return l.committer.handle(ctx, r)
 }
 
-// request is one Append on its way. The committer owns it until done is closed.
+// request is one Append on its way. Who commits it owns it until done is closed.
 type request struct {
 	values    []value
 	positions []Position // of the saved values, which are the first ones
@@ -60,11 +49,13 @@ func (r *request) answer(err error) {
 	close(r.done)
 }
 
-// committer is the one writer. Only its goroutine touches its fields.
+// committer is the one writer. It has no goroutine of its own, which would cost
+// each append two changes of thread: whoever gets the turn commits, for itself
+// and for all who wait. Only the holder of the turn touches the other fields.
 type committer struct {
 	log      *Log
-	requests chan *request // unbuffered: whoever is not received yet can still go away
-	done     chan struct{} // closed when the goroutine is gone
+	turn     chan struct{} // holds one token while somebody commits
+	requests chan *request // unbuffered: to the holder of the turn
 
 	last  uint64 // sequence of the stream's last message
 	chain Digest // after the last value
@@ -79,17 +70,33 @@ const (
 	mostBytes    = 16 << 20
 )
 
-func (c *committer) run() {
-	defer close(c.done)
-	for {
-		select {
-		case <-c.log.closing:
-			return
-		case r := <-c.requests:
-			c.commit(c.gather(r))
-		}
+// handle commits r, by itself or through the holder of the turn. Who has not got
+// either can still go away.
+func (c *committer) handle(ctx context.Context, r *request) ([]Position, error) {
+	select {
+	case <-c.log.closing:
+		return nil, ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	default:
 	}
+	select {
+	case <-c.log.closing:
+		return nil, ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case c.requests <- r:
+		<-r.done
+	case c.turn <- struct{}{}:
+		c.commit(c.gather(r))
+		<-c.turn
+	}
+	return r.positions, r.err
 }
+
+// stop takes the turn for good: when it returns nothing is being committed, and
+// nothing will be.
+func (c *committer) stop() { c.turn <- struct{}{} }
 
 // gather takes with r what waits already, so that many callers share the syncs
 // of one batch.

@@ -22,7 +22,7 @@
 //
 //	ce-nonce          12 random bytes, so that the digest of a short body cannot be guessed
 //	ce-chain          SHA-256(previous chain ‖ SHA-256(nonce ‖ canonical attributes ‖ body))
-//	content-encoding  "zstd" for a body over 1 KiB that gets smaller by it
+//	content-encoding  "zstd" for a body over 512 bytes that gets smaller by it
 //
 // The chain begins with 32 zero bytes; body means the body as it was given,
 // uncompressed and joined.

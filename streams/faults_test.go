@@ -12,6 +12,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"cmem/streams/envelope"
 )
@@ -263,4 +264,13 @@ func scrambled(n int) []byte {
 		out = append(out, sum[:]...)
 	}
 	return out[:n]
+}
+
+// A window in which the server remembers ids would be read at each start.
+func TestTheDuplicateWindowIsAsShortAsCanBe(t *testing.T) {
+	l := opened(t, t.TempDir(), nil)
+	info, err := l.session.Load().stream.Info(t.Context())
+	if err != nil || info.Config.Duplicates > 100*time.Millisecond {
+		t.Fatalf("window of %v, %v", info.Config.Duplicates, err)
+	}
 }

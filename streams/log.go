@@ -51,7 +51,7 @@ type Log struct {
 
 	committer   *committer
 	batchPrefix string
-	batches     uint64 // only the committer's goroutine
+	batches     uint64 // only the holder of the committer's turn
 
 	closing   chan struct{} // closed first by Close
 	closeOnce sync.Once
@@ -83,7 +83,6 @@ func Open(ctx context.Context, c Config) (*Log, error) {
 		}
 		return nil, errors.Join(err, l.lock.Release())
 	}
-	go l.committer.run()
 	return l, nil
 }
 
@@ -106,7 +105,7 @@ func newLog(c Config) (*Log, error) {
 	}
 	l := &Log{config: c, log: c.Logger, layout: layout{c.Dir}, codec: codec, closing: make(chan struct{}),
 		gaps: gaps{log: c.Logger}, batchPrefix: batchPrefix(time.Now())}
-	l.committer = &committer{log: l, requests: make(chan *request), done: make(chan struct{})}
+	l.committer = &committer{log: l, requests: make(chan *request), turn: make(chan struct{}, 1)}
 	return l, nil
 }
 
@@ -230,7 +229,7 @@ func (l *Log) Close() error {
 
 func (l *Log) close() error {
 	close(l.closing)
-	<-l.committer.done
+	l.committer.stop()
 	l.restarting.Lock()
 	defer l.restarting.Unlock()
 	s := l.session.Swap(nil)

@@ -112,7 +112,7 @@ func TestPartsAreJoinedAtEverySize(t *testing.T) {
 	l := streamstest.New(t)
 	const k = 256 << 10
 	var envs []envelope.Envelope
-	for i, n := range []int{0, 1, 1024, 1025, k - 1, k, k + 1, 2 * k, 2*k + 1, 10 << 20} {
+	for i, n := range []int{0, 1, 512, 513, k - 1, k, k + 1, 2 * k, 2*k + 1, 10 << 20} {
 		e := streamstest.Envelope("parts", i)
 		e.Body = noise(n)
 		envs = append(envs, e)

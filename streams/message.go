@@ -1,11 +1,14 @@
 package streams
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/nats-io/nats.go"
@@ -19,7 +22,7 @@ const (
 	// MaxAttributes bounds a value's attributes in their encoded form.
 	MaxAttributes = 48 << 10
 
-	compressOver = 1 << 10
+	compressOver = 512
 	partSize     = 256 << 10
 
 	headerChain    = envelope.Prefix + envelope.ChainAttribute
@@ -117,6 +120,30 @@ func (c *codec) prepare(e *envelope.Envelope) (value, error) {
 	end := &v.messages[len(v.messages)-1]
 	end.last, end.inner = true, inner(n, e)
 	return v, nil
+}
+
+// prepareAll prepares many, on all processors where there are enough to share.
+// The error is that of the first that cannot be stored.
+func (c *codec) prepareAll(values []value, envs []envelope.Envelope) error {
+	const share = 32
+	n := max(1, min(runtime.GOMAXPROCS(0), len(envs)/share))
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for k := range n {
+		from, to := k*len(envs)/n, (k+1)*len(envs)/n
+		work := func() {
+			for i := from; i < to && errs[k] == nil; i++ {
+				values[i], errs[k] = c.prepare(&envs[i])
+			}
+		}
+		if k == n-1 {
+			work() // the last share, often the only one, is the caller's own
+		} else {
+			wg.Go(work)
+		}
+	}
+	wg.Wait()
+	return cmp.Or(errs...)
 }
 
 // cut makes one message, or one per part of 256 KiB.

@@ -111,8 +111,7 @@ func (r *reader) run(ctx context.Context) error {
 
 // direct reads one answer's worth.
 func (r *reader) direct(ctx context.Context, s *session) error {
-	left := int(min(r.last-r.j.next+1, fetchCount))
-	messages, err := s.direct(ctx, r.j.next, left)
+	messages, err := r.ask(ctx, s)
 	for _, m := range messages {
 		if m.sequence > r.last {
 			break
@@ -131,6 +130,20 @@ func (r *reader) direct(ctx context.Context, s *session) error {
 		r.j.skipTo(r.last+1, "no message")
 	}
 	return nil
+}
+
+// ask gets what one answer holds. For a single message, the usual case of whoever
+// follows the head, the plain question is the cheapest.
+func (r *reader) ask(ctx context.Context, s *session) ([]stored, error) {
+	left := min(r.last-r.j.next+1, fetchCount)
+	if left > 1 {
+		return s.direct(ctx, r.j.next, int(left))
+	}
+	m, err := s.get(ctx, r.last)
+	if errors.Is(err, ErrNotFound) {
+		return nil, nil
+	}
+	return []stored{m}, err
 }
 
 func (r *reader) consume(ctx context.Context, s *session) error {

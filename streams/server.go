@@ -126,6 +126,7 @@ func streamConfig() jetstream.StreamConfig {
 		MaxMsgsPerSubject:  -1,
 		MaxMsgSize:         maxPayload,
 		Replicas:           1,
+		Duplicates:         100 * time.Millisecond, // the shortest: nothing uses it, and each start reads what is in it
 		AllowDirect:        true,
 		AllowAtomicPublish: true,
 	}
