@@ -93,7 +93,7 @@ func (s *saying) received() envelope.Envelope {
 // body gives what is kept of the payload.
 func (s *saying) body() (body []byte, contentType string, removed []redact.Removal) {
 	body, removed = s.redact.JSON(s.raw)
-	if s.json && json.Valid(body) {
+	if s.json && (len(removed) == 0 || json.Valid(body)) { // to look again costs 1 ms a 200 KB
 		var cut []redact.Removal
 		if body, cut = cutLong(body, maxText, s.key.Digest); s.known() || len(body) <= maxUnknown {
 			return body, "", append(removed, cut...)
