@@ -87,7 +87,7 @@ func (c *Counts) rule(rule string, n int) {
 }
 
 // Facts are what records make of sessions, counted by the rules of
-// testdata/transcripts (docs/COUNTING.md).
+// testdata/transcripts.
 type Facts struct {
 	Prompts           int `json:"user_prompts"`
 	Commands          int `json:"slash_commands"`

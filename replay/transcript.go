@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 
 	"cmem/ingest"
@@ -35,33 +34,13 @@ type Table interface {
 	Lookup(ids []string) ([]streams.Held, streams.Checkpoint, error)
 }
 
-// Item is one value of a transcript as it goes into the log, or why it does not.
-type Item struct {
-	Envelope envelope.Envelope // its ID is empty where nothing goes in
-	Rule     string            // the rule that kept it out; with an envelope, one that only says so
-	Copied   bool              // of the parent's history
-	Bad      *Bad              // no value; Kept says whether Envelope holds its bytes
-	Redacted bool              // something private was taken out
-	Offset   int64             // where reading goes on after it, in bytes
-}
-
-// File is one transcript, open.
-type File interface {
-	Host() string
-	Size() int64
-	Items(ctx context.Context) iter.Seq2[Item, error]
-	Close() error
-}
-
-// Config of a replay; Open, Ingester and Table are required.
+// Config of a replay; Files, Ingester and Table are required.
 type Config struct {
-	// Open opens the transcript at path; host "" looks at the file.
-	// ErrUnknownHost if that tells nothing.
-	Open     func(path, host string) (File, error)
+	Files    Files
 	Ingester Ingester
 	Table    Table
-	Host     string
-	DryRun   bool // count what would be new and add nothing
+	Host     string // whose transcripts they are; "" looks at the files
+	DryRun   bool   // count what would be new and add nothing
 	Progress func(Progress)
 }
 
@@ -107,15 +86,15 @@ type reading struct {
 
 // run reads the file to its end. What is wrong with the file is in the result.
 func (r *reading) run(ctx context.Context) error {
-	f, err := r.Open(r.result.File, r.Host)
+	f, err := r.Files.open(r.result.File, r.Host)
 	if err != nil {
 		r.result.Error = err.Error()
 		return ctx.Err()
 	}
-	r.result.Host = f.Host()
-	total := f.Size()
+	r.result.Host = f.host.Name
+	total := f.size
 	r.Progress(Progress{r.result.File, 0, total})
-	for item, err := range f.Items(ctx) {
+	for item, err := range f.items(ctx) {
 		if err != nil {
 			r.result.Error = err.Error()
 			break
@@ -123,12 +102,12 @@ func (r *reading) run(ctx context.Context) error {
 		r.take(item)
 		if len(r.batch) >= batchSize || r.bytes >= batchBytes {
 			if err := r.flush(ctx); err != nil {
-				return errors.Join(err, f.Close())
+				return errors.Join(err, f.source.Close())
 			}
-			r.Progress(Progress{r.result.File, item.Offset, total})
+			r.Progress(Progress{r.result.File, item.next, total})
 		}
 	}
-	if err := f.Close(); err != nil && r.result.Error == "" {
+	if err := f.source.Close(); err != nil && r.result.Error == "" {
 		r.result.Error = err.Error()
 	}
 	if err := r.flush(ctx); err != nil {
@@ -139,16 +118,16 @@ func (r *reading) run(ctx context.Context) error {
 }
 
 // take counts an item and puts what goes into the log into the batch.
-func (r *reading) take(i Item) {
+func (r *reading) take(i item) {
 	c := &r.result.Counts
-	c.Bytes = i.Offset
+	c.Bytes = i.next
 	if i.Redacted {
 		c.Redacted++
 	}
 	switch {
-	case i.Bad != nil:
+	case i.bad != nil:
 		c.Unreadable++
-		c.Bad = append(c.Bad, *i.Bad)
+		c.Bad = append(c.Bad, *i.bad)
 	case i.Copied:
 		c.Values, c.Copied = c.Values+1, c.Copied+1
 	case i.Rule != "":
@@ -160,7 +139,7 @@ func (r *reading) take(i Item) {
 	if i.Envelope.ID == "" {
 		return
 	}
-	r.batch = append(r.batch, i.Envelope)
+	r.batch = append(r.batch, kept(i.Envelope))
 	r.bytes += len(i.Envelope.Body)
 }
 

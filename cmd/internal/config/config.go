@@ -34,6 +34,8 @@ type Config struct {
 	TCP  bool `json:"tcp" default:"true" doc:"listen on 127.0.0.1 as well as on the unix socket"`
 	Port int  `json:"port" default:"0" doc:"first TCP port to try; 0 is 38700 + user id mod 100"`
 
+	Observe bool `json:"observe" default:"true" doc:"make observations; false keeps events and makes none"`
+
 	IdleExit        time.Duration `json:"idle_exit" default:"0s" doc:"the worker stops after this long without events and requests; 0 never"`
 	SessionIdle     time.Duration `json:"session_idle" default:"3m" doc:"a session that says nothing for this long has its turn closed"`
 	ContextDebounce time.Duration `json:"context_debounce" default:"2s" doc:"context files are written this long after the last change"`

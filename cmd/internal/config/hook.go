@@ -18,8 +18,6 @@ var hookDocs = map[string]string{
 	"redact":            `your own secret patterns, before the built-in ones: [{"kind": "badge", "pattern": "B-[0-9]{6}"}]; in the environment one kind=regexp a line`,
 	"autostart":         "a hook starts the worker when none answers",
 	"tool_hooks":        "keep what tools do; false switches off everything at tool events",
-	"observe":           "make observations; false keeps events and makes none",
-	"file_context":      "tell what is known of a file when a tool is about to touch it",
 	"fail_loud":         "after this many hooks in a row without a worker you get one notice per session; 0 never",
 }
 

@@ -98,11 +98,14 @@ func (f field) set(text string) error {
 			}
 		}
 	case *bool:
-		b, err := strconv.ParseBool(text)
-		if err != nil {
+		switch strings.ToLower(text) {
+		case "1", "true", "yes", "on":
+			*p = true
+		case "0", "false", "no", "off":
+			*p = false
+		default:
 			return errors.New("must be true or false")
 		}
-		*p = b
 	case *int:
 		n, err := strconv.Atoi(text)
 		if err != nil {

@@ -63,7 +63,7 @@ func (n *Node) Replay(ctx context.Context, r api.ReplayRequest, tell func(api.Li
 		return nil, api.Errorf(api.Invalid, "observe must be none or missing, not %q", r.Observe)
 	}
 	result, err := replay.Transcript(ctx, replay.Config{
-		Open: n.openTranscript, Ingester: n.ingester, Table: table{n.records}, Host: r.Host, DryRun: r.DryRun,
+		Files: n.files(), Ingester: n.ingester, Table: table{n.records}, Host: r.Host, DryRun: r.DryRun,
 		Progress: func(p replay.Progress) {
 			n.touch()
 			tell(api.Line{Stage: p.File, Done: p.Done, Total: p.Total})

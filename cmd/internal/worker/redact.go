@@ -14,6 +14,12 @@ type cleaner struct {
 }
 
 func (n *Node) clean(text string) string {
+	out, _ := n.redactor().Text(text)
+	return out
+}
+
+// redactor is made once, when it is needed first.
+func (n *Node) redactor() *redact.Redactor {
 	n.cleaner.once.Do(func() {
 		var problems []error
 		n.cleaner.r, problems = redact.New(n.cfg.Hook.Settings)
@@ -21,6 +27,5 @@ func (n *Node) clean(text string) string {
 			n.log.Warn("a pattern of the setting redact cannot be used", "err", p)
 		}
 	})
-	out, _ := n.cleaner.r.Text(text)
-	return out
+	return n.cleaner.r
 }
