@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -242,9 +243,9 @@ func TestReadJSONSaysWhatAndWhere(t *testing.T) {
 func TestBrokenSettingsAreUsable(t *testing.T) {
 	d := made(t)
 	write(t, d.Config(), `{"autostart": "no", "skip_subagents": true, "fail_loud": 7}`)
-	s, err := LoadSettings(d, env("CMEM_FAIL_LOUD", "many", "CMEM_OBSERVE", "off", "CMEM_REDACT", "acme=ACME-\\d+\nwrong"))
+	s, err := LoadSettings(d, env("CMEM_FAIL_LOUD", "many", "CMEM_TOOL_HOOKS", "off", "CMEM_REDACT", "acme=ACME-\\d+\nwrong"))
 	want := Defaults()
-	want.SkipSubagents, want.FailLoud, want.Observe = true, 7, false
+	want.SkipSubagents, want.FailLoud, want.ToolHooks = true, 7, false
 	want.Redact = []Pattern{{"acme", `ACME-\d+`}}
 	if err == nil || !reflect.DeepEqual(s, want) {
 		t.Errorf("got %+v %v, want %+v and an error", s, err, want)
@@ -262,9 +263,9 @@ func TestBrokenSettingsAreUsable(t *testing.T) {
 
 // A setting that nobody reads is a promise nobody keeps.
 func TestEverySettingIsRead(t *testing.T) {
-	unread := map[string]bool{}
+	unread := map[string]*regexp.Regexp{}
 	for f := range reflect.TypeFor[Settings]().Fields() {
-		unread["."+f.Name] = true
+		unread[f.Name] = regexp.MustCompile(`\b(s|settings)\.` + f.Name + `\b`)
 	}
 	for _, root := range []string{"../../ingest", "../../cmd"} {
 		err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
@@ -272,8 +273,8 @@ func TestEverySettingIsRead(t *testing.T) {
 				return err
 			}
 			data, err := os.ReadFile(path)
-			for name := range unread {
-				if strings.Contains(string(data), name) {
+			for name, use := range unread {
+				if use.Match(data) {
 					delete(unread, name)
 				}
 			}
@@ -284,7 +285,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		}
 	}
 	for name := range unread {
-		t.Errorf("Settings%s is read nowhere", name)
+		t.Errorf("Settings.%s is read nowhere", name)
 	}
 }
 

@@ -28,12 +28,6 @@ type Settings struct {
 	// ToolHooks false switches off everything at tool events; default true.
 	// CMEM_TOOL_HOOKS.
 	ToolHooks bool `json:"tool_hooks"`
-	// Observe false keeps events without making observations of them; default
-	// true. CMEM_OBSERVE.
-	Observe bool `json:"observe"`
-	// FileContext false leaves out what is known of a file when a tool is about
-	// to touch it; default true. CMEM_FILE_CONTEXT.
-	FileContext bool `json:"file_context"`
 	// FailLoud is how many hooks in a row find no worker before the user gets
 	// one notice; default 3, 0 never. CMEM_FAIL_LOUD.
 	FailLoud int `json:"fail_loud"`
@@ -52,7 +46,7 @@ type Pattern struct {
 
 // Defaults are the settings of an empty file and environment.
 func Defaults() Settings {
-	return Settings{Autostart: true, ToolHooks: true, Observe: true, FileContext: true, FailLoud: 3}
+	return Settings{Autostart: true, ToolHooks: true, FailLoud: 3}
 }
 
 // LoadSettings reads the settings of a data folder. They are always usable:
@@ -80,7 +74,7 @@ func (s *Settings) Environment(getenv func(string) string) error {
 	}
 	bools := map[string]*bool{
 		"CMEM_SKIP_SUBAGENTS": &s.SkipSubagents, "CMEM_AUTOSTART": &s.Autostart, "CMEM_TOOL_HOOKS": &s.ToolHooks,
-		"CMEM_OBSERVE": &s.Observe, "CMEM_FILE_CONTEXT": &s.FileContext, "CMEM_INTERNAL": &s.Internal,
+		"CMEM_INTERNAL": &s.Internal,
 	}
 	for name, to := range bools {
 		if v := getenv(name); v != "" {

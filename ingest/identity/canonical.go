@@ -15,7 +15,7 @@ import (
 func CanonicalJSON(raw []byte) []byte {
 	tree, ok := parse(raw)
 	if !ok {
-		return bytes.TrimSpace(bytes.TrimPrefix(raw, []byte(jsontext.BOM)))
+		return bytes.Trim(bytes.TrimPrefix(raw, []byte(jsontext.BOM)), " \t\r\n")
 	}
 	return tree.write(make([]byte, 0, len(raw)))
 }

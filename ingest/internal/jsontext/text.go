@@ -15,7 +15,7 @@ func Decode(src []byte, t Token) []byte {
 		if t.Marks&High == 0 {
 			return body
 		}
-		return bytes.ToValidUTF8(body, []byte("\uFFFD"))
+		return valid(body)
 	}
 	out := make([]byte, 0, len(body))
 	for len(body) > 0 {
@@ -30,7 +30,19 @@ func Decode(src []byte, t Token) []byte {
 		body = body[i+n:]
 	}
 	if t.Marks&High != 0 {
-		return bytes.ToValidUTF8(out, []byte("\uFFFD"))
+		return valid(out)
+	}
+	return out
+}
+
+// valid puts U+FFFD in the place of each byte that is not UTF-8.
+func valid(text []byte) []byte {
+	if utf8.Valid(text) {
+		return text
+	}
+	out := make([]byte, 0, len(text)+8)
+	for _, r := range string(text) {
+		out = utf8.AppendRune(out, r)
 	}
 	return out
 }
