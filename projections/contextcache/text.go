@@ -29,8 +29,10 @@ func plain(s string) string {
 		switch {
 		case r == 0x1b:
 			w = sequence(s[i:])
-		case r == '\n' || r == '\t' || r == 0x2028 || r == 0x2029:
-			b.WriteByte(map[bool]byte{true: '\t', false: '\n'}[r == '\t'])
+		case r == '\t':
+			b.WriteByte('\t')
+		case r == '\n' || r == 0x2028 || r == 0x2029:
+			b.WriteByte('\n')
 		case r == utf8.RuneError && w == 1, unicode.IsControl(r), isHidden(r):
 		default:
 			b.WriteString(s[i : i+w])
