@@ -20,11 +20,10 @@ import (
 
 // list is a model that remembers what it was given, in a file.
 type list struct {
-	path    string
-	at      streams.Checkpoint
-	ids     []string
-	poison  string
-	applied chan struct{}
+	path   string
+	at     streams.Checkpoint
+	ids    []string
+	poison string
 }
 
 func (l *list) Name() string                            { return "list" }

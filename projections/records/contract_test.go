@@ -127,15 +127,16 @@ func idle(session string) []line {
 }
 
 func TestBothChannelsInAnyOrderGiveTheSame(t *testing.T) {
+	fill := refilled(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		seed := rapid.Uint64().Draw(rt, "seed")
 		x := randomTold(rand.New(rand.NewPCG(seed, 1)), "s1")
-		want := dump(t, filled(t, in(x.hook, x.file, idle("s1")), 1000), false)
+		want := dump(t, fill("", in(x.hook, x.file, idle("s1")), 1000), false)
 		for name, lines := range map[string][]line{
 			"transcript, hooks": append(append([]line{}, x.file...), x.hook...),
 			"mixed":             mix(rand.New(rand.NewPCG(seed, 2)), x.hook, x.file),
 		} {
-			got := dump(t, filled(t, in(lines, idle("s1")), 1000), false)
+			got := dump(t, fill("", in(lines, idle("s1")), 1000), false)
 			if got != want {
 				rt.Fatalf("seed %d: %s differs from hooks, transcript:\n%s", seed, name, diff(want, got))
 			}
@@ -160,13 +161,14 @@ func diff(want, got string) string {
 }
 
 func TestBatchesLeaveWhatSingleRecordsWould(t *testing.T) {
+	fill := refilled(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		seed := rapid.Uint64().Draw(rt, "seed")
 		r := rand.New(rand.NewPCG(seed, 3))
 		x, y := randomTold(r, "s1"), randomTold(r, "s2")
 		entries := in(mix(r, mix(r, x.hook, x.file), mix(r, y.hook, y.file)))
-		one, all := filled(t, entries, 1), filled(t, entries, 1000)
-		some := filled(t, entries, 1+r.IntN(9))
+		one, all := fill("one", entries, 1), fill("all", entries, 1000)
+		some := fill("some", entries, 1+r.IntN(9))
 		want := must[string](t)(one.Digest())
 		for name, s := range map[string]*Store{"one batch": all, "some batches": some} {
 			if got := must[string](t)(s.Digest()); got != want {

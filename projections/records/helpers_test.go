@@ -167,6 +167,23 @@ func filled(t testing.TB, entries []projections.Entry, size int) *Store {
 	return s
 }
 
+// refilled gives models for one property's many tries: one file a name, emptied.
+func refilled(t testing.TB) func(name string, entries []projections.Entry, size int) *Store {
+	all := map[string]*Store{}
+	return func(name string, entries []projections.Entry, size int) *Store {
+		t.Helper()
+		s := all[name]
+		if s == nil {
+			s = fresh(t)
+			all[name] = s
+		} else if err := s.Reset(); err != nil {
+			t.Fatal(err)
+		}
+		apply(t, s, entries, size)
+		return s
+	}
+}
+
 func apply(t testing.TB, s *Store, entries []projections.Entry, size int) {
 	t.Helper()
 	p := projections.New[projections.Entry](slice(entries), s, projections.Config{Batch: size})

@@ -373,4 +373,3 @@ func (r *reader) aboutIDs(what byte, projects []uint64, name string, k kind) (id
 	}
 	return ids
 }
-

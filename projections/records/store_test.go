@@ -119,12 +119,13 @@ func TestAFaultWhileReadingIsAnError(t *testing.T) {
 
 // A follower that asks from wherever it stopped knows exactly what there is.
 func TestFollowersMissNothing(t *testing.T) {
+	fill := refilled(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		seed := rapid.Uint64().Draw(rt, "seed")
 		r := rand.New(rand.NewPCG(seed, 9))
 		x, y := randomTold(r, "s1"), randomTold(r, "s2")
 		entries := in(mix(r, mix(r, x.hook, x.file), mix(r, y.hook, y.file)), idle("s1"))
-		s := fresh(t)
+		s := fill("", nil, 1)
 		known := map[Doc]Document{}
 		var at streams.Position
 		for n := 0; n < len(entries); {
