@@ -21,7 +21,7 @@ var (
 	passwordNames = []string{"password", "passwd", "passphrase", "pwd", "pass"}
 	secretNames   = []string{
 		"secret", "token", "apikey", "accesskey", "secretkey", "privatekey", "accountkey",
-		"encryptionkey", "signingkey", "authkey", "masterkey", "credential", "credentials",
+		"encryptionkey", "signingkey", "authkey", "masterkey", "secretkeybase", "credential", "credentials",
 	}
 )
 
@@ -217,7 +217,7 @@ func confident(value []byte, kind string, how style) bool {
 		}
 		return mixed(value) && len(value) >= 5 || hasSymbol(value) && len(value) >= 5
 	}
-	if how == environs && len(value) >= 8 && hasDigit(value) {
+	if how == environs && len(value) >= 8 && (hasDigit(value) || len(value) >= 16 && has(value, cUpper) && has(value, cLower)) {
 		return true
 	}
 	return len(value) >= 16 && mixed(value) && !identifierLike(value)
@@ -286,6 +286,22 @@ func identifierLike(value []byte) bool {
 	return hex
 }
 
+// userOption matches the password in -u user:password, as curl takes it. Two
+// numbers or a name twice are a container's user and group.
+func userOption(at *spot, rule *secretRule) (start, stop int, kind string) {
+	text := at.text
+	from := skipQuote(text, at.end)
+	stop = from
+	for stop < len(text) && !is(text[stop], cValue) && text[stop] != ';' {
+		stop++
+	}
+	user, password, ok := bytes.Cut(text[from:stop], []byte(":"))
+	if !ok || len(user) == 0 || len(password) < 4 || placeholder(password) || bytes.Equal(user, password) || !has(password, cLetter) {
+		return 0, 0, ""
+	}
+	return stop - len(password), stop, rule.kind
+}
+
 // authorization matches the value of an Authorization header.
 func authorization(at *spot, rule *secretRule) (start, stop int, kind string) {
 	text := at.text
@@ -333,7 +349,7 @@ func tokenRun(text []byte, i int) int {
 
 func isScheme(word []byte) bool {
 	switch strings.ToLower(string(word)) {
-	case "bearer", "basic", "token", "digest", "apikey", "key", "negotiate", "bot":
+	case "bearer", "basic", "token", "digest", "apikey", "key", "negotiate", "bot", "aws4-hmac-sha256":
 		return true
 	}
 	return false

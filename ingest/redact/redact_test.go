@@ -51,6 +51,8 @@ func TestSecrets(t *testing.T) {
 		{"mytool --password s3cret! go", "mytool --password [redacted:password] go"},
 		{"curl x?access_token=" + long(32) + "&y=1", "curl x?access_token=[redacted:secret]&y=1"},
 		{"aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/" + "bPxRfiCYEXAMPLEKEY", "aws_secret_access_key = [redacted:aws-secret-key]"},
+		{"curl -u admin:hunter2 https://h", "curl -u admin:[redacted:password] https://h"},
+		{"API_KEY=AbCdEfGhIjKlMnOp", "API_KEY=[redacted:secret]"},
 		{"X-Api-Key: " + long(32), "X-Api-Key: [redacted:secret]"},
 	} {
 		got, removed := builtin(t).Text(c.in)
@@ -75,6 +77,7 @@ func TestWhatStays(t *testing.T) {
 		`grep -rn "BEGIN RSA PRIVATE KEY" . # "-----BEGIN RSA PRIVATE KEY-----"`, "-----BEGIN CERTIFICATE-----\nMIIBszCCARwCAQAw\n-----END CERTIFICATE-----",
 		"<privateer> private <p> List<Privates> a < private && b > c <br>", "the private tag, and cmem-context without brackets",
 		"secret_name: projects/x/secrets/y", "tokenizer=whitespace12345678901", "PWD=/home/u/x1", "x.svg;base64,PHN2Zz4=",
+		"docker run -u 1000:1000 x; chown -u root:root; sudo -u postgres psql; git push -u origin main",
 		"public static private void f() {}", "sha512-" + strings.Repeat("aB3/", 21) + "==", "",
 	} {
 		if got, removed := builtin(t).Text(text); got != text || len(removed) > 0 {

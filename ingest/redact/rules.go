@@ -30,6 +30,7 @@ var secretRules = [...]secretRule{
 	{kind: "jwt", literals: []string{"eyJ"}, match: jwt, weight: shaped},
 	{kind: "private-key", literals: []string{"-----BEGIN "}, match: pem, weight: shaped},
 	{kind: "password", literals: []string{"://"}, match: urlPassword, weight: guessed},
+	{kind: "password", literals: []string{" -u ", " --user "}, match: userOption, weight: guessed},
 	{kind: "authorization", literals: []string{"authorization"}, match: authorization, weight: guessed},
 	{kind: "authorization", literals: []string{"bearer "}, match: bearer, weight: guessed},
 	{kind: "secret", literals: []string{

@@ -222,6 +222,9 @@ func escapeMarks(src []byte, i int) Marks {
 		}
 		return Escaped | Unicode | Raw
 	}
+	if src[i] >= 0x80 {
+		return Escaped | Raw | High
+	}
 	return Escaped | Raw
 }
 
