@@ -98,7 +98,7 @@ func TestInterruptedTurn(t *testing.T) {
 	live := folded(hooks(t, "b-interactive"))
 	same(t, "interrupts", live.stops, f.stops)
 	same(t, "compactions", live.compactions, f.compactions)
-	same(t, "turn ends", live.turnEnds, without(f.turnEnds, f.compactionTurnEnds(live)))
+	same(t, "turn ends", live.turnEnds, minus(f.turnEnds, f.compactionTurnEnds(live)))
 }
 
 // compactionTurnEnds: the turn of /compact ends in the rollout only.
@@ -115,7 +115,7 @@ func (f *fold) compactionTurnEnds(live *fold) map[string]bool {
 	return only
 }
 
-func without(a, b map[string]bool) map[string]bool {
+func minus(a, b map[string]bool) map[string]bool {
 	rest := map[string]bool{}
 	for name := range a {
 		if !b[name] {
