@@ -79,7 +79,7 @@ func TestEverySessionGivesTheExpectedCounts(t *testing.T) {
 			}
 		})
 	}
-	if files < 17 {
+	if files < 16 {
 		t.Fatalf("only %d fixtures", files)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"cmem/projections"
 	"cmem/projections/contextcache"
 	"cmem/projections/records"
+	"cmem/streams"
 	"cmem/streams/durable"
 )
 
@@ -58,7 +59,9 @@ func (n *Node) openContexts(path, final, log string) (*contextModel, error) {
 		}
 	}
 	var err error
-	m.Cache, err = contextcache.Open(path, c)
+	if m.Cache, err = contextcache.Open(path, c); err == nil && m.building {
+		err = m.Apply(nil, streams.Checkpoint{}) // an empty log leaves a state too
+	}
 	return m, err
 }
 
