@@ -31,7 +31,10 @@
 //	changes       position, kind, id       → project, the one before, deleted
 //	gone          kind, id                 → position of the deletion in changes
 //	ids           SHA-256/2 of envelope id → session, position, digest
-//	names         SHA-256/2 of a name      → document; which name: names.go
+//	names         SHA-256/2 of a name      → number or id of what it names: "s" host,
+//	              session; "sid" session id; "t" session, host's turn; "k" tool
+//	              key; "pk" prompt key; "r" session, prompt text; "q" session,
+//	              queued text; "ck" command key; "project" key
 //	occurrences   SHA-256/2 of an Alt name → counts per channel, documents
 //	captures      hash of session, time, position → envelope id
 //
