@@ -200,12 +200,14 @@ func TestKilledAtEachStep(t *testing.T) {
 	spooled := filepath.Join(dir, "spool")
 	total := 0
 	for round, point := range points {
-		for range 1200 { // more than one batch
+		var batch []envelope.Envelope
+		for range 1200 { // more than the log takes at once
 			total++
 			e := tool("s", fmt.Sprint(total), fmt.Sprintf("%016x", total))
 			e.Time = time.Now().Add(-30 * 24 * time.Hour).Add(time.Duration(total))
-			put(t, spooled, e)
+			batch = append(batch, e)
 		}
+		fill(t, spooled, batch...)
 		err := once(t, binary, dir, "CMEM_FAILPOINTS="+point)
 		if killed := err != nil; killed != (point != "") {
 			t.Errorf("round %d, %q: %v", round, point, err)

@@ -181,3 +181,21 @@ func put(t testing.TB, dir string, e envelope.Envelope) {
 		t.Fatal(err)
 	}
 }
+
+// fill writes entries as spool.Put does, without the disk's syncs.
+func fill(t testing.TB, dir string, envs ...envelope.Envelope) {
+	t.Helper()
+	if err := spool.Make(dir); err != nil {
+		t.Fatal(err)
+	}
+	for n := range envs {
+		line, err := envelope.MarshalLine(envs[n])
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := spool.Name{Captured: envs[n].Time, PID: 1, Hash: envs[n].Digest}.String()
+		if err := os.WriteFile(filepath.Join(dir, name), line, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

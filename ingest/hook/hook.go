@@ -95,7 +95,7 @@ func (r *run) run() {
 		fmt.Fprintf(r.cfg.Stderr, "cmem-hook: unknown host %q; one of %s\n", args.host, strings.Join(host.Names(), ", "))
 		r.count("hook-unknown-host")
 	}
-	in := readInput(r.cfg.Stdin, idleInput)
+	in := readInput(r.cfg.Stdin, idleInput, maxPayload)
 	if known {
 		r.print(r.handle(in))
 	}

@@ -65,9 +65,25 @@ func (s *saying) attributes() envelope.Envelope {
 		Time: s.captured, Event: s.word(s.said.Event),
 	}
 	if s.keyed {
-		e.Digest = s.key.Digest(s.raw)
+		e.Digest = s.key.Digest(s.words())
 	}
 	return e
+}
+
+// said are the members of a payload that hold what was said; the others are its
+// delivery: turn, time, path. An event with a host id said again differs in them.
+var said = []string{"hook_event_name", "tool_name", "tool_input", "tool_response", "error", "prompt"}
+
+// words are the bytes that make two payloads of one id the same words.
+func (s *saying) words() []byte {
+	if s.said.ID == "" || !s.json {
+		return s.raw
+	}
+	var out []byte
+	for _, name := range said {
+		out = append(append(out, jsonscan.Get(s.raw, name)...), 0)
+	}
+	return out
 }
 
 func (s *saying) word(text string) string {

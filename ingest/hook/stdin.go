@@ -18,16 +18,16 @@ const (
 type input struct {
 	value []byte // one whole JSON object, repaired where it had to be
 	rest  []byte // without one: whatever came
-	large bool   // over maxPayload
+	large bool   // over the limit
 	late  bool   // no end and no object came in time
 }
 
 func (in input) empty() bool { return in.value == nil && len(in.rest) == 0 }
 
 // readInput reads until one JSON object is complete, not until the end: some
-// hosts keep the pipe open. The reading goroutine ends with the process where
+// hosts keep the pipe open. Of more than limit bytes it keeps the first. The reading goroutine ends with the process where
 // the reader blocks for ever; otherwise with the input.
-func readInput(r io.Reader, idle time.Duration) input {
+func readInput(r io.Reader, idle time.Duration, limit int) input {
 	if r == nil {
 		return input{}
 	}
@@ -45,8 +45,8 @@ func readInput(r io.Reader, idle time.Duration) input {
 				return f.input()
 			}
 			timer.Reset(idle)
-			if len(f.buf)+len(p) > maxPayload {
-				f.buf = append(f.buf, p[:maxPayload-len(f.buf)]...)
+			if len(f.buf)+len(p) > limit {
+				f.buf = append(f.buf, p[:limit-len(f.buf)]...)
 				readAway(pieces, timer.C)
 				return input{rest: f.rest(), large: true}
 			}

@@ -116,10 +116,11 @@ func TestOrderIsByCapture(t *testing.T) {
 
 func TestBatches(t *testing.T) {
 	b := newBench(t)
-	for n := range 2345 {
+	b.spool.cfg.Batch = 100
+	for n := range 234 {
 		b.put(fmt.Sprint(n), b.now.Add(time.Duration(n)))
 	}
-	if got := b.once(); got.Taken != 2345 || !slices.Equal(b.sizes, []int{1000, 1000, 345}) {
+	if got := b.once(); got.Taken != 234 || !slices.Equal(b.sizes, []int{100, 100, 34}) {
 		t.Errorf("got %+v in %v", got, b.sizes)
 	}
 }
@@ -285,11 +286,11 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// TestSizes: from nothing to 64 MB.
+// TestSizes: from nothing to far above what is handed over at once.
 func TestSizes(t *testing.T) {
 	b := newBench(t)
 	sizes := map[string]int{}
-	for n, size := range []int{0, 600 << 10, 64 << 20} {
+	for n, size := range []int{0, 600 << 10, 12 << 20} {
 		id := fmt.Sprint(n)
 		sizes[id] = size
 		e := envelope.Envelope{ID: id, Type: envelope.HookReceived, Source: "test", Time: b.now.Add(time.Duration(n)), Body: []byte(`"` + strings.Repeat("é", size/2) + `"`)}
