@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 // Many processes at once, on an empty folder: one key, in every process and in
 // the file, and no temporary file left.
 func TestOneKeyForAllProcesses(t *testing.T) {
-	for range 5 {
+	for range 3 {
 		path := filepath.Join(t.TempDir(), "id.key")
 		var cmds []*exec.Cmd
 		var outs []*bytes.Buffer
@@ -161,7 +161,7 @@ func TestCanonicalJSON(t *testing.T) {
 
 func TestFaults(t *testing.T) {
 	t.Run("own-04", func(t *testing.T) {
-		for _, depth := range []int{10_050, 200_000} {
+		for _, depth := range []int{10_050, 100_000} {
 			deep := strings.Repeat(`[{"b":1, "a":`, depth) + "0" + strings.Repeat("}]", depth)
 			want := strings.Repeat(`[{"a":`, depth) + "0" + strings.Repeat(`,"b":1}]`, depth)
 			if got := string(CanonicalJSON([]byte(deep))); got != want {
