@@ -22,6 +22,7 @@ type found struct {
 type page struct {
 	sort         Sort
 	offset, size int
+	window       window
 	kept         []found
 	total        int
 }
@@ -75,20 +76,23 @@ func (p *page) hits() []found {
 // maxReach is how many hits can be paged through.
 const maxReach = 100_000
 
-// collect runs s to its end.
-func (m *matcher) collect(s search.Searcher, q Query) (*page, error) {
+func newPage(q Query) *page {
 	limit := q.Limit
 	if limit <= 0 {
 		limit = DefaultLimit
 	}
 	offset := min(max(q.Offset, 0), maxReach)
-	p := &page{sort: q.Sort, offset: offset, size: offset + min(limit, maxReach)}
+	return &page{sort: q.Sort, offset: offset, size: offset + min(limit, maxReach), window: newWindow(q.From, q.To)}
+}
+
+// collect runs s to its end.
+func (m *matcher) collect(s search.Searcher, q Query) (*page, error) {
+	p := newPage(q)
 	orders, err := m.r.DocValueReader([]string{orderName})
 	if err != nil {
 		return nil, err
 	}
-	ctx := &search.SearchContext{DocumentMatchPool: search.NewDocumentMatchPool(s.DocumentMatchPoolSize()+1, 0), IndexReader: m.r}
-	w := newWindow(q.From, q.To)
+	ctx := m.searching(s.DocumentMatchPoolSize())
 	for n := 0; ; n++ {
 		if n%256 == 0 && m.ctx.Err() != nil {
 			return nil, m.ctx.Err()
@@ -97,24 +101,28 @@ func (m *matcher) collect(s search.Searcher, q Query) (*page, error) {
 		if err != nil || d == nil {
 			return p, err
 		}
-		if err := p.see(d, orders, w); err != nil {
+		if err := p.see(d.IndexInternalID, d.Score, orders); err != nil {
 			return nil, err
 		}
 		ctx.DocumentMatchPool.Put(d)
 	}
 }
 
+func (m *matcher) searching(matches int) *search.SearchContext {
+	return &search.SearchContext{DocumentMatchPool: search.NewDocumentMatchPool(matches+1, 0), IndexReader: m.r}
+}
+
 // see counts one match and keeps it if it is good enough. The order is read only
 // where it can decide.
-func (p *page) see(d *search.DocumentMatch, orders index.DocValueReader, w window) error {
-	f := found{number: d.IndexInternalID.Value(), score: d.Score}
-	if !w.open() || p.sort != Relevance || !p.full() || f.score >= p.kept[0].score {
-		err := orders.VisitDocValues(d.IndexInternalID, func(_ string, term []byte) {
+func (p *page) see(id index.IndexInternalID, score float64, orders index.DocValueReader) error {
+	f := found{number: id.Value(), score: score}
+	if !p.window.open() || p.sort != Relevance || !p.full() || f.score >= p.kept[0].score {
+		err := orders.VisitDocValues(id, func(_ string, term []byte) {
 			if o, ok := decodeOrder(term); ok {
 				f.order = o
 			}
 		})
-		if err != nil || !w.has(f.order.milli) {
+		if err != nil || !p.window.has(f.order.milli) {
 			return err
 		}
 		p.offer(f)

@@ -52,25 +52,42 @@ func newMatcher(ctx context.Context, r index.IndexReader) (*matcher, error) {
 	return &matcher{plain: ctx, ctx: scoring, r: r, near: map[string]near{}, ranges: map[string][]string{}}, nil
 }
 
-// searcher finds the documents of an attempt within the filters.
-func (m *matcher) searcher(a attempt, filters [][]string) (search.Searcher, error) {
+// all finds the documents that have all clauses of a and pass the filters.
+func (m *matcher) all(a attempt, filters [][]string) (search.Searcher, error) {
 	var s searchers
 	for i := range a.clauses {
-		s.add(m.clause(&a.clauses[i], a))
-	}
-	if a.least < len(a.clauses) {
-		s = searchers{all: []search.Searcher{m.anyOf(&s, a.least)}, err: s.err}
+		s.add(m.clause(&a.clauses[i], a.wide))
 	}
 	for _, terms := range filters {
-		s.add(searcher.NewMultiTermSearcher(m.plain, m.r, terms, filterName, 1, search.SearcherOptions{Score: "none"}, false))
+		s.add(m.filter(terms))
 	}
-	if err := s.close(); err != nil {
-		return nil, err
+	return m.conjunction(&s, search.SearcherOptions{})
+}
+
+// filter finds the documents that have one of terms. It does not score.
+func (m *matcher) filter(terms []string) (search.Searcher, error) {
+	return searcher.NewMultiTermSearcher(m.plain, m.r, terms, filterName, 1, search.SearcherOptions{Score: "none"}, false)
+}
+
+// conjunction takes over the searchers of s, also on an error.
+func (m *matcher) conjunction(s *searchers, o search.SearcherOptions) (search.Searcher, error) {
+	if s.close() != nil {
+		return nil, s.err
 	}
 	if len(s.all) == 1 {
 		return s.all[0], nil
 	}
-	return searcher.NewConjunctionSearcher(m.ctx, m.r, s.all, search.SearcherOptions{})
+	ctx := m.ctx
+	if o.Score == "none" {
+		ctx = m.plain
+	}
+	c, err := searcher.NewConjunctionSearcher(ctx, m.r, s.all, o)
+	if err != nil {
+		s.err = err
+		_ = s.close()
+		return nil, err
+	}
+	return c, nil
 }
 
 // searchers collects searchers until one fails.
@@ -119,22 +136,22 @@ func (m *matcher) anyOf(s *searchers, n int) search.Searcher {
 }
 
 // clause finds the documents of one clause.
-func (m *matcher) clause(c *clause, a attempt) (search.Searcher, error) {
+func (m *matcher) clause(c *clause, wide bool) (search.Searcher, error) {
 	var s searchers
 	if c.kind == compoundClause {
 		m.terms(&s, wholeBoost, c.whole)
-		if a.begins && utf8.RuneCountInString(c.whole) >= minBeginLen {
+		if wide && utf8.RuneCountInString(c.whole) >= minBeginLen {
 			m.beginnings(&s, c.whole)
 		}
 	}
 	switch {
 	case c.single():
-		m.word(&s, c.steps[0][0], a)
+		m.word(&s, c.steps[0][0], wide)
 	case len(c.steps) == 1:
 		m.terms(&s, rowBoost, c.steps[0][0])
 	case len(c.steps) > 1:
 		s.add(searcher.NewMultiPhraseSearcher(m.ctx, m.r, c.steps, 0, false, textName, rowBoost, search.SearcherOptions{}))
-		if a.loose && c.kind != phraseClause {
+		if wide && c.kind != phraseClause {
 			m.anywhere(&s, c)
 		}
 	}
@@ -163,7 +180,7 @@ func (m *matcher) terms(s *searchers, boost float64, terms ...string) {
 }
 
 // word finds one word; what no document has is replaced by what is near it.
-func (m *matcher) word(s *searchers, term string, a attempt) {
+func (m *matcher) word(s *searchers, term string, wide bool) {
 	n, err := m.nearby(term)
 	if err != nil {
 		s.add(nil, err)
@@ -174,7 +191,7 @@ func (m *matcher) word(s *searchers, term string, a attempt) {
 	switch r, size := utf8.DecodeRuneInString(term); {
 	case isDense(r) && size == len(term):
 		m.beginnings(s, term)
-	case a.begins && len(n.terms) == 0 && utf8.RuneCountInString(term) >= minBeginLen:
+	case wide && len(n.terms) == 0 && utf8.RuneCountInString(term) >= minBeginLen:
 		m.beginnings(s, term)
 	}
 }
@@ -280,7 +297,7 @@ func (m *matcher) matched(a attempt) map[string]bool {
 			for _, n := range m.near[t].terms {
 				set[n] = true
 			}
-			if a.begins {
+			if a.wide {
 				for _, n := range m.ranges[t] {
 					set[n] = true
 				}

@@ -2,68 +2,42 @@ package search
 
 import (
 	"fmt"
-	"iter"
 	"strings"
 )
 
-// attempt is one way to look for a reading. A query goes through them until one
-// finds something.
+// attempt is one way a reading was looked for.
 type attempt struct {
 	reading
-	least  int  // clauses a document must have
-	begins bool // words may be the beginning of others
-	loose  bool // what stands in a row may stand anywhere
-	why    string
+	least int  // clauses a document must have
+	wide  bool // words may be the beginning of others; what stands in a row may stand anywhere
+	why   string
 }
 
-// attempts gives them, the strictest first; none for a reading without clauses:
-//
-//	all of the clauses
-//	all of them, where words may be the beginning of longer ones
-//	most of them (three of five)
-//	any of them
-//	the same with quoted phrases as their words
-func attempts(r reading) iter.Seq[attempt] {
-	return func(yield func(attempt) bool) {
-		if len(r.clauses) == 0 {
-			return
-		}
-		for _, a := range widening(r) {
-			if !yield(a) {
-				return
-			}
-		}
-		if !hasPhrase(r) {
-			return
-		}
-		for _, a := range widening(r.loosened()) {
-			a.why = joinWhy("nothing has the phrase, its words were looked for", a.why)
-			if !yield(a) {
-				return
-			}
-		}
-	}
-}
-
-// strict asks for all there is in r.
+// strict asks for all there is in r, as it is there.
 func strict(r reading) attempt { return attempt{reading: r, least: len(r.clauses)} }
 
-func widening(r reading) []attempt {
+// wider gives what is looked for, in one pass, where strict finds nothing: the
+// first of these that has a document.
+//
+//	all of the clauses, where words may be the beginning of longer ones
+//	most of them (three of five)
+//	any of them
+func wider(r reading) []attempt {
 	n := len(r.clauses)
-	all := []attempt{
-		strict(r),
-		{reading: r, least: n, begins: true, why: "nothing has the whole words, they were read as beginnings"},
-	}
+	w := attempt{reading: r, wide: true}
+	all := []attempt{w.with(n, "nothing has it as it was typed, beginnings and parts were looked for")}
 	if most := (3*n + 4) / 5; most > 1 && most < n {
-		all = append(all, attempt{reading: r, least: most, begins: true, loose: true, why: "nothing has all of them"})
+		all = append(all, w.with(most, "nothing has all of them"))
 	}
-	switch {
-	case n > 1:
-		all = append(all, attempt{reading: r, least: 1, begins: true, loose: true, why: "nothing has more of them"})
-	case r.clauses[0].kind == denseClause || r.clauses[0].kind == compoundClause:
-		all = append(all, attempt{reading: r, least: 1, begins: true, loose: true, why: "nothing has it as a whole, its parts were looked for"})
+	if n > 1 {
+		all = append(all, w.with(1, "nothing has more of them"))
 	}
 	return all
+}
+
+func (a attempt) with(least int, why string) attempt {
+	a.least, a.why = least, why
+	return a
 }
 
 func hasPhrase(r reading) bool {
@@ -73,13 +47,6 @@ func hasPhrase(r reading) bool {
 		}
 	}
 	return false
-}
-
-func joinWhy(a, b string) string {
-	if b == "" {
-		return a
-	}
-	return a + "; " + b
 }
 
 // String says what was looked for, in words.

@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -49,29 +50,44 @@ func (x *Index) query(ctx context.Context, s *store, q Query, r reading) (Result
 	if err != nil {
 		return Result{}, err
 	}
-	for a := range attempts(known) {
-		page, err := m.page(q, a)
-		if err != nil {
-			return Result{}, err
-		}
-		if page.total > 0 {
-			return x.result(m, q, r, a, page)
-		}
+	a, p, err := m.look(q, known)
+	if err != nil {
+		return Result{}, err
 	}
-	return Result{Hits: []Hit{}, Interpreted: strict(r).told(m.notes(r))}, nil
+	if p == nil {
+		return Result{Hits: []Hit{}, Interpreted: strict(r).told(m.notes(r))}, nil
+	}
+	return x.result(m, q, r, a, p)
 }
 
-// page runs one attempt.
-func (m *matcher) page(q Query, a attempt) (*page, error) {
-	s, err := m.searcher(a, q.filterTerms())
+// look goes from the strictest attempt to the widest; without a hit p is nil.
+func (m *matcher) look(q Query, r reading) (a attempt, p *page, err error) {
+	if len(r.clauses) == 0 {
+		return a, nil, nil
+	}
+	if a, p, err = m.lookOnce(q, r); err != nil || p != nil || !hasPhrase(r) {
+		return a, p, err
+	}
+	const why = "nothing has the phrase, its words were looked for"
+	if a, p, err = m.lookOnce(q, r.loosened()); a.why == "" {
+		a.why = why
+	} else {
+		a.why = why + "; " + a.why
+	}
+	return a, p, err
+}
+
+func (m *matcher) lookOnce(q Query, r reading) (a attempt, p *page, err error) {
+	a = strict(r)
+	s, err := m.all(a, q.filterTerms())
 	if err != nil {
-		return nil, err
+		return a, nil, err
 	}
-	p, err := m.collect(s, q)
-	if cerr := s.Close(); err == nil {
-		err = cerr
+	p, err = m.collect(s, q)
+	if err = errors.Join(err, s.Close()); err != nil || p.total > 0 {
+		return a, p, err
 	}
-	return p, err
+	return m.collectWider(q, wider(r))
 }
 
 // result names the hits of a page.

@@ -116,7 +116,7 @@ func filtersChangeTheResult(t *testing.T) {
 	}{
 		"none":            {Query{}, []int64{3, 2, 1}},
 		"kind":            {Query{Kinds: []records.DocKind{records.PromptDoc, records.SummaryDoc}}, []int64{3, 2}},
-		"unknown kind":    {Query{Kinds: []records.DocKind{"x"}}, nil},
+		"unknown kind":    {Query{Kinds: []records.DocKind{"nothing has agent, it was read as a beginning"}}, nil},
 		"project":         {Query{Projects: []string{"git@x:b"}}, []int64{3, 2}},
 		"part of project": {Query{Projects: []string{"b"}}, nil},
 		"host":            {Query{Hosts: []string{"codex"}}, []int64{3, 1}},
