@@ -29,6 +29,7 @@ func TestFaults(t *testing.T) {
 	t.Run("lost-01", workerKilledBetweenPublishes)
 	t.Run("dup-08", savedTwice)
 	t.Run("proj-06", everyParameterCounts)
+	t.Run("proj-05", aSessionIsMovedForGood)
 	t.Run("time-01", eveningWorkIsFoundUnderItsDay)
 	t.Run("cobra-01", mistakesAreOneLine)
 	t.Run("fs-09", oneWatcherInTheWorkerAlone)
@@ -163,6 +164,50 @@ func everyParameterCounts(t *testing.T) {
 		if out := p.run(args...); !strings.Contains(out, "walrus alpha") || strings.Contains(out, "walrus beta") {
 			t.Errorf("cmem %v: %s", args, out)
 		}
+	}
+}
+
+// aSessionIsMovedForGood: a move is an event, so the rebuilt models say the same
+// as those that saw it happen.
+func aSessionIsMovedForGood(t *testing.T) {
+	p := newPlace(t)
+	p.session("a-print")
+	p.run("save", "--project", "warehouse", "a note that makes the project")
+	p.run("start")
+	session := "11111111-2222-4333-8444-555555555501"
+	p.until("the session is there", func() bool { return p.stats().Database.Prompts == 3 })
+	p.run("project", "move", "--session", session, "warehouse")
+	where := func() string {
+		var all struct {
+			Items []struct{ Project, Title string }
+		}
+		c, err := client.Dial(t.Context(), home.Dir(p.dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if err := c.Get(t.Context(), "/api/observations", url.Values{"project": {"warehouse"}, "limit": {"100"}}, &all); err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(all)
+	}
+	moved := where()
+	if strings.Count(moved, "warehouse") < 4 || !strings.Contains(moved, "stock.py") {
+		t.Errorf("after the move: %s", moved)
+	}
+	p.until("search and context follow", func() bool {
+		return strings.Contains(p.run("search", "docstring", "--project", "warehouse"), "Found") &&
+			strings.Contains(p.run("context", "--project", "warehouse"), "stock.py")
+	})
+	if out := p.run("search", "docstring", "--project", "acme-inventory"); !strings.HasPrefix(out, "No results") {
+		t.Errorf("the old project still has it: %s", out)
+	}
+	p.run("rebuild", "--verify")
+	if again := where(); again != moved {
+		t.Errorf("rebuilt: %s\nmoved: %s", again, moved)
+	}
+	if out := p.run("project", "move", "--session", session, "warehouse"); !strings.Contains(out, "already") {
+		t.Errorf("moved again: %s", out)
 	}
 }
 

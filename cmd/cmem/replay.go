@@ -96,6 +96,9 @@ func (a *app) showReplay(r replay.Result) error {
 		}
 		t := r.Total
 		a.say("%d files, %d values: %d %s, %d already held, %d skipped, %d copied, %d unreadable", len(r.Files), t.Values, t.New+t.Conflicts, verb, t.Held, t.Skipped, t.Copied, t.Unreadable)
+		for _, rule := range slices.Sorted(maps.Keys(t.Rules)) {
+			a.say("  skipped %d: %s", t.Rules[rule], rule)
+		}
 		if r.Facts != nil {
 			a.say("%d prompts, %d tool uses, %d texts of the agent", r.Facts.Prompts, r.Facts.ToolUses, r.Facts.Texts)
 		}
@@ -110,11 +113,7 @@ func (a *app) showReplay(r replay.Result) error {
 }
 
 func (a *app) showFile(f replay.FileResult) {
-	a.say("%s", f.File)
-	a.say("  %d new, %d already held, %d skipped, %d copied, %d unreadable", f.New+f.Conflicts, f.Held, f.Skipped, f.Copied, f.Unreadable)
-	for _, rule := range slices.Sorted(maps.Keys(f.Rules)) {
-		a.say("  skipped %d: %s", f.Rules[rule], rule)
-	}
+	a.say("%s: %d new, %d already held, %d skipped, %d copied, %d unreadable", f.File, f.New+f.Conflicts, f.Held, f.Skipped, f.Copied, f.Unreadable)
 	for _, b := range f.Bad {
 		a.say("  unreadable at byte %d (%d bytes): %s", b.Offset, b.Bytes, b.Reason)
 	}

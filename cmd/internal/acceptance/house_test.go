@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -210,8 +211,24 @@ func transcriptsOf(t testing.TB, host, session string) []string {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no transcripts of %s %s: %v", host, session, err)
 	}
-	slices.Sort(files)
+	// A fork repeats its original, so the original is the one that ended first.
+	slices.SortFunc(files, func(a, b string) int { return strings.Compare(lastMoment(t, a), lastMoment(t, b)) })
 	return files
+}
+
+var timestamp = regexp.MustCompile(`"timestamp":"([^"]+)"`)
+
+func lastMoment(t testing.TB, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := ""
+	for _, m := range timestamp.FindAllSubmatch(data, -1) {
+		last = max(last, string(m[1]))
+	}
+	return last + path
 }
 
 // table reads a TSV with a header.

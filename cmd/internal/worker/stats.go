@@ -47,7 +47,7 @@ func (n *Node) Stats(context.Context) (api.Stats, error) {
 		return s, nil
 	}
 	opening := n.stream.Opening()
-	s.Log = api.LogStats{Identity: n.stream.Identity(), Head: uint64(n.head()), Bytes: size(n.stream.Dir()), Unclean: !opening.Clean}
+	s.Log = api.LogStats{Identity: n.stream.Identity(), Head: uint64(n.head()), Bytes: size(filepath.Join(n.stream.Dir(), "jetstream")), Unclean: !opening.Clean}
 	s.Notes = append(s.Notes, opening.Found...)
 	for _, g := range n.stream.Gaps() {
 		s.Notes = append(s.Notes, fmt.Sprintf("positions %d to %d of the log hold nothing: %s", g.First, g.Last, g.Reason))
