@@ -25,15 +25,28 @@ func normal(value []byte) []byte {
 			kept = append(kept, ',')
 		}
 		kept = append(jsonscan.AppendText(kept, string(key)), ':')
+		if string(key) == "message" {
+			member = words(member)
+		}
 		kept = append(kept, member...)
 	}
 	return identity.CanonicalJSON(append(bytes.TrimSpace(kept), '}'))
 }
 
+// words are what a message says; usage, stop reasons and the like are filled in
+// or left out by whoever writes the record again.
+func words(message []byte) []byte {
+	content := jsonscan.Get(message, "content")
+	if content == nil {
+		return message
+	}
+	return content
+}
+
 func varies(key []byte) bool {
 	switch string(key) {
 	case "sessionId", "session_id", "requestSessionId", "sessionKind", "forkedFrom",
-		"cwd", "gitBranch", "slug", "entrypoint",
+		"cwd", "gitBranch", "slug", "entrypoint", "version",
 		"parentUuid", "logicalParentUuid", "promptId":
 		return true
 	}
