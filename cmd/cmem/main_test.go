@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -190,6 +191,26 @@ func (p *place) stats() (s api.Stats) {
 	p.t.Helper()
 	p.read(&s, "status")
 	return s
+}
+
+// dial gives the worker's API.
+func (p *place) dial(t testing.TB) *client.Client {
+	t.Helper()
+	c, err := client.Dial(context.Background(), home.Dir(p.dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// found says whether the worker finds a word.
+func found(t testing.TB, c *client.Client, word string) bool {
+	t.Helper()
+	var a api.SearchAnswer
+	if err := c.Get(context.Background(), "/api/search", url.Values{"query": {word}, "format": {"json"}}, &a); err != nil {
+		t.Fatal(err)
+	}
+	return a.TotalResults > 0 && strings.Contains(a.Query, word) && len(a.Prompts) > 0
 }
 
 // events reads the log's records.
