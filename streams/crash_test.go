@@ -13,9 +13,23 @@ import (
 	"sync"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"cmem/streams"
 	"cmem/streams/streamstest"
 )
+
+// crasherDir is removed when the tests are over.
+var crasherDir string
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if crasherDir != "" {
+			os.RemoveAll(crasherDir)
+		}
+		os.Exit(code)
+	}))
+}
 
 // crasher builds the program once, with failpoints.
 var crasher = sync.OnceValues(func() (string, error) {
@@ -23,6 +37,7 @@ var crasher = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	crasherDir = dir
 	bin := filepath.Join(dir, "crasher")
 	if runtime.GOOS == "windows" {
 		bin += ".exe"
@@ -112,6 +127,7 @@ func TestAKillAtAnyStepOfAnAppendLosesNothing(t *testing.T) {
 		"dir.sync=kill", "dir.sync=kill@2", "dir.sync=kill@3",
 	} {
 		t.Run(step, func(t *testing.T) {
+			t.Parallel() // they wait for the disk, mostly
 			dir := t.TempDir()
 			acked, killed := crash(t, dir, step, 200, 0)
 			if !killed {

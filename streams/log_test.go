@@ -12,15 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"cmem/streams"
 	"cmem/streams/durable"
 	"cmem/streams/envelope"
 	"cmem/streams/streamstest"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func noise(n int) []byte {
 	b := make([]byte, n)
