@@ -85,12 +85,19 @@ func (h *house) config() replay.Config {
 // replay brings files in and records to the head.
 func (h *house) replay(paths ...string) *replay.Result {
 	h.t.Helper()
-	r, err := replay.Transcript(h.t.Context(), h.config(), paths...)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	r := h.bring(paths...)
 	h.catchUp()
 	if err := r.Count(h.store); err != nil {
+		h.t.Fatal(err)
+	}
+	return r
+}
+
+// bring is replay without records.
+func (h *house) bring(paths ...string) *replay.Result {
+	h.t.Helper()
+	r, err := replay.Transcript(h.t.Context(), h.config(), paths...)
+	if err != nil {
 		h.t.Fatal(err)
 	}
 	return r

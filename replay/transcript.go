@@ -78,13 +78,25 @@ func Transcript(ctx context.Context, c Config, paths ...string) (*Result, error)
 type reading struct {
 	Config
 	result FileResult
-	batch  []envelope.Envelope
-	bytes  int
 	last   map[string]envelope.Envelope // by session, without bodies
 	forks  map[string]bool              // session and owner that were told
 }
 
+// batch is what one append takes, with what became of all values up to there.
+type batch struct {
+	envs   []envelope.Envelope
+	bytes  int
+	counts Counts
+	next   int64 // where the file was read to
+	err    error // the file cannot be read further
+	end    bool
+}
+
+func (b *batch) full() bool { return len(b.envs) >= batchSize || b.bytes >= batchBytes }
+
 // run reads the file to its end. What is wrong with the file is in the result.
+// While one batch is on its way into the log the next one is read, by one
+// goroutine that is gone when run returns.
 func (r *reading) run(ctx context.Context) error {
 	f, err := r.Files.open(r.result.File, r.Host)
 	if err != nil {
@@ -92,35 +104,49 @@ func (r *reading) run(ctx context.Context) error {
 		return ctx.Err()
 	}
 	r.result.Host = f.host.Name
-	total := f.size
-	r.Progress(Progress{r.result.File, 0, total})
-	for item, err := range f.items(ctx) {
+	r.Progress(Progress{r.result.File, 0, f.size})
+	reading, stop := context.WithCancel(ctx)
+	batches := make(chan *batch, 1)
+	go f.batches(reading, batches)
+	for b := range batches {
+		if err == nil {
+			err = r.bring(ctx, b)
+			r.Progress(Progress{r.result.File, b.next, max(f.size, b.next)})
+		}
 		if err != nil {
-			r.result.Error = err.Error()
-			break
-		}
-		r.take(item)
-		if len(r.batch) >= batchSize || r.bytes >= batchBytes {
-			if err := r.flush(ctx); err != nil {
-				return errors.Join(err, f.source.Close())
-			}
-			r.Progress(Progress{r.result.File, item.next, total})
+			stop() // and the rest of the channel is let go by
 		}
 	}
-	if err := f.source.Close(); err != nil && r.result.Error == "" {
-		r.result.Error = err.Error()
+	stop()
+	if closed := f.source.Close(); closed != nil && r.result.Error == "" {
+		r.result.Error = closed.Error()
 	}
-	if err := r.flush(ctx); err != nil {
-		return err
-	}
-	r.Progress(Progress{r.result.File, max(total, r.result.Bytes), total})
-	return r.end(ctx)
+	return err
 }
 
-// take counts an item and puts what goes into the log into the batch.
-func (r *reading) take(i item) {
-	c := &r.result.Counts
-	c.Bytes = i.next
+// batches reads the file and gives it in batches; the last one has end.
+func (f *file) batches(ctx context.Context, out chan<- *batch) {
+	defer close(out)
+	b := &batch{}
+	for i, err := range f.items(ctx) {
+		if err != nil {
+			b.err = err
+			break
+		}
+		b.take(i)
+		if b.full() {
+			out <- b
+			b = &batch{next: b.next}
+		}
+	}
+	b.end = true
+	out <- b
+}
+
+// take counts an item and keeps what goes into the log.
+func (b *batch) take(i item) {
+	c := &b.counts
+	b.next = i.next
 	if i.Redacted {
 		c.Redacted++
 	}
@@ -139,29 +165,44 @@ func (r *reading) take(i item) {
 	if i.Envelope.ID == "" {
 		return
 	}
-	r.batch = append(r.batch, kept(i.Envelope))
-	r.bytes += len(i.Envelope.Body)
+	b.envs = append(b.envs, kept(i.Envelope))
+	b.bytes += len(i.Envelope.Body)
 }
 
-// flush adds the batch.
-func (r *reading) flush(ctx context.Context) error {
-	if len(r.batch) == 0 {
+// bring takes a batch into the log. The last one brings the end of each session
+// along, so that a small file is one append.
+func (r *reading) bring(ctx context.Context, b *batch) error {
+	r.result.add(b.counts)
+	r.result.Bytes = b.next
+	if b.err != nil {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		r.result.Error = b.err.Error()
+	}
+	for _, e := range b.envs {
+		r.session(e)
+	}
+	values := len(b.envs)
+	if b.end && b.err == nil && !r.DryRun {
+		for _, s := range r.result.Sessions {
+			b.envs = append(b.envs, Idled(r.last[s]))
+		}
+	}
+	if len(b.envs) == 0 {
 		return ctx.Err()
 	}
-	results, err := r.add(ctx)
+	results, err := r.add(ctx, b.envs)
 	if err != nil {
 		return err
 	}
 	var forks []envelope.Envelope
-	for n, e := range r.batch {
+	for n, e := range b.envs[:values] {
 		r.count(e, results[n])
-		r.session(e)
 		if f, ok := r.fork(e, results[n].Owner); ok {
 			forks = append(forks, f)
 		}
 	}
-	clear(r.batch)
-	r.batch, r.bytes = r.batch[:0], 0
 	if len(forks) == 0 || r.DryRun {
 		return nil
 	}
@@ -170,13 +211,13 @@ func (r *reading) flush(ctx context.Context) error {
 }
 
 // add brings the batch in, or asks what would become of it.
-func (r *reading) add(ctx context.Context) ([]ingest.Result, error) {
+func (r *reading) add(ctx context.Context, envs []envelope.Envelope) ([]ingest.Result, error) {
 	if !r.DryRun {
-		return r.Ingester.Add(ctx, r.batch...)
+		return r.Ingester.Add(ctx, envs...)
 	}
-	ids := make([]string, len(r.batch))
-	for n := range r.batch {
-		ids[n] = r.batch[n].ID
+	ids := make([]string, len(envs))
+	for n := range envs {
+		ids[n] = envs[n].ID
 	}
 	held, _, err := r.Table.Lookup(ids)
 	if err != nil {
@@ -188,7 +229,7 @@ func (r *reading) add(ctx context.Context) ([]ingest.Result, error) {
 		if h.OK || seen[ids[n]] {
 			results[n].Status = ingest.Held
 		}
-		if h.OK && h.Session != r.batch[n].Subject {
+		if h.OK && h.Session != envs[n].Subject {
 			results[n].Owner = h.Session
 		}
 		seen[ids[n]] = true
@@ -243,22 +284,6 @@ func (r *reading) fork(e envelope.Envelope, owner string) (envelope.Envelope, bo
 		ID:   identity.TranscriptID(e.Source, envelope.SessionForked, e.Subject+" "+owner),
 		Type: envelope.SessionForked, Source: e.Source, Subject: e.Subject, Time: e.Time, Body: body,
 	}, true
-}
-
-// end closes the last turn of each session.
-func (r *reading) end(ctx context.Context) error {
-	if r.DryRun || r.result.Error != "" {
-		return nil
-	}
-	var envs []envelope.Envelope
-	for _, s := range r.result.Sessions {
-		envs = append(envs, Idled(r.last[s]))
-	}
-	if len(envs) == 0 {
-		return nil
-	}
-	_, err := r.Ingester.Add(ctx, envs...)
-	return err
 }
 
 // Idled says that a session said nothing after last. Its id is made from last's,
