@@ -13,7 +13,9 @@ import (
 
 	"cmem/ingest/home"
 	"cmem/ingest/host"
+	"cmem/ingest/host/jsonscan"
 	"cmem/ingest/identity"
+	"cmem/ingest/internal/cut"
 	"cmem/streams/envelope"
 )
 
@@ -31,12 +33,45 @@ func TestEnvelope(t *testing.T) {
 	for what, pair := range map[string][2]string{
 		"id": {e.ID, identity.HookID("claude-code", "PostToolUse", "toolu_1")}, "type": {e.Type, envelope.HookReceived},
 		"source": {e.Source, "claude-code"}, "subject": {e.Subject, "s1"}, "event": {e.Event, "PostToolUse"},
-		"digest": {e.Digest, key.Digest([]byte(payload))}, "body": {string(e.Body), payload},
+		"digest": {e.Digest, key.Digest(wordsOf(payload))}, "body": {string(e.Body), payload},
 		"time": {e.Time.String(), epoch.Add(time.Second).String()}, "redactions": {e.Redactions, ""},
 	} {
 		if pair[0] != pair[1] {
 			t.Errorf("%s: got %q, want %q", what, pair[0], pair[1])
 		}
+	}
+}
+
+// wordsOf are what was said in a payload, without how it was delivered.
+func wordsOf(payload string) []byte {
+	var out []byte
+	for _, name := range []string{"hook_event_name", "tool_name", "tool_input", "tool_response", "error", "prompt"} {
+		out = append(append(out, jsonscan.Get([]byte(payload), name)...), 0)
+	}
+	return out
+}
+
+// TestDigestIsOverWhatWasSaid: the same call said again in another turn is the
+// same words; another answer under its id is not.
+func TestDigestIsOverWhatWasSaid(t *testing.T) {
+	said := func(turn, output string) string {
+		b := newBench(t)
+		b.say("PostToolUse", `{"session_id":"s","hook_event_name":"PostToolUse","prompt_id":"`+turn+`","tool_name":"Bash","tool_use_id":"toolu_01ABCDEFGHJKMNPQRSTUVWXY","tool_input":{"command":"ls"},"tool_response":"`+output+`"}`)
+		key, err := identity.LoadKey(b.dir.IDKey())
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := b.one()
+		if e.Digest != key.Digest(wordsOf(string(e.Body))) {
+			t.Errorf("digest %q is not over the words of %s", e.Digest, e.Body)
+		}
+		return string(wordsOf(string(e.Body)))
+	}
+	if said("t1", "a") != said("t2", "a") {
+		t.Error("another turn made other words")
+	}
+	if said("t1", "a") == said("t1", "b") {
+		t.Error("another output made the same words")
 	}
 }
 
@@ -66,7 +101,7 @@ func TestRedaction(t *testing.T) {
 		`not JSON <private>` + secret,
 		`{"session_id":"s","prompt":"<private>` + secret + ` cut off`,
 		`{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"Skill","tool_input":"` + secret + `"}`, // a skipped tool
-		`{"session_id":"s","hook_event_name":"Stop","x":"` + strings.Repeat("a", maxText*6/10-20) + `<private>` + strings.Repeat(secret, maxText/8) + `</private>"}`,
+		`{"session_id":"s","hook_event_name":"Stop","x":"` + strings.Repeat("a", cut.MaxText*6/10-20) + `<private>` + strings.Repeat(secret, cut.MaxText/8) + `</private>"}`,
 	} {
 		b.say("UserPromptSubmit", payload)
 	}
@@ -95,9 +130,9 @@ func assertNowhere(t *testing.T, dir, canary string) {
 
 func TestSizes(t *testing.T) {
 	b := newBench(t)
-	head, tail := strings.Repeat("h", maxText), strings.Repeat("t", maxText)
+	head, tail := strings.Repeat("h", cut.MaxText), strings.Repeat("t", cut.MaxText)
 	b.say("PostToolUse", `{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"Bash","tool_use_id":"toolu_1","tool_response":"`+head+"é"+tail+`","n":1}`)
-	b.say("BrandNewEvent", `{"session_id":"s","hook_event_name":"BrandNewEvent","x":"`+strings.Repeat("x", 2*maxUnknown)+`"}`)
+	b.say("BrandNewEvent", `{"session_id":"s","hook_event_name":"BrandNewEvent","x":"`+strings.Repeat("x", 2*cut.MaxUnknown)+`"}`)
 	all := b.envelopes()
 	var got struct {
 		Response string `json:"tool_response"`
@@ -106,14 +141,14 @@ func TestSizes(t *testing.T) {
 	if err := json.Unmarshal(all[0].Body, &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.N != 1 || len(got.Response) > maxText || !strings.HasPrefix(got.Response, head[:maxText/10*6]) ||
-		!strings.HasSuffix(got.Response, tail[:maxText/10*3]) || !strings.Contains(got.Response, fmt.Sprintf("of %d bytes cut, hash ", 2*maxText+2)) {
-		t.Errorf("cut to %d bytes: %.100q", len(got.Response), got.Response[maxText/10*6-10:])
+	if got.N != 1 || len(got.Response) > cut.MaxText || !strings.HasPrefix(got.Response, head[:cut.MaxText/10*6]) ||
+		!strings.HasSuffix(got.Response, tail[:cut.MaxText/10*3]) || !strings.Contains(got.Response, fmt.Sprintf("of %d bytes cut, hash ", 2*cut.MaxText+2)) {
+		t.Errorf("cut to %d bytes: %.100q", len(got.Response), got.Response[cut.MaxText/10*6-10:])
 	}
 	if !strings.Contains(all[0].Redactions, `"cut"`) {
 		t.Errorf("redactions: %s", all[0].Redactions)
 	}
-	if hook, _ := host.Hook("claude-code"); hook.Known != nil && len(all[1].Body) > maxUnknown+200 {
+	if hook, _ := host.Hook("claude-code"); hook.Known != nil && len(all[1].Body) > cut.MaxUnknown+200 {
 		t.Errorf("an unknown event of %d bytes", len(all[1].Body))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"cmem/ingest/filter"
 	"cmem/ingest/host/jsonscan"
 	"cmem/ingest/identity"
+	"cmem/ingest/internal/cut"
 	"cmem/ingest/project"
 	"cmem/ingest/redact"
 	"cmem/streams/envelope"
@@ -110,22 +111,22 @@ func (s *saying) received() envelope.Envelope {
 func (s *saying) body() (body []byte, contentType string, removed []redact.Removal) {
 	body, removed = s.redact.JSON(s.raw)
 	if s.json && (len(removed) == 0 || json.Valid(body)) { // to look again costs 1 ms a 200 KB
-		var cut []redact.Removal
-		if body, cut = cutLong(body, maxText, s.key.Digest); s.known() || len(body) <= maxUnknown {
-			return body, "", append(removed, cut...)
+		var gone []redact.Removal
+		if body, gone = cut.Strings(body, cut.MaxText, s.key.Digest); s.known() || len(body) <= cut.MaxUnknown {
+			return body, "", append(removed, gone...)
 		}
-		removed = append(removed, cut...)
+		removed = append(removed, gone...)
 	}
-	limit := maxText
+	limit := cut.MaxText
 	if !s.known() || s.large {
-		limit = maxUnknown
+		limit = cut.MaxUnknown
 	}
-	body, cut := cutText(body, limit, s.key.Digest)
+	body, gone := cut.Text(body, limit, s.key.Digest)
 	contentType = "text/plain"
 	if !utf8.Valid(body) {
 		contentType = "application/octet-stream"
 	}
-	return body, contentType, append(removed, cut...)
+	return body, contentType, append(removed, gone...)
 }
 
 func (s *saying) known() bool { return s.host.Known == nil || s.host.Known(s.said.Event) }

@@ -103,7 +103,7 @@ func checkOf(run shellRun) (check, bool) {
 	u := run.use
 	return check{
 		at: run.at, key: u.Key, line: u.Tool.Command, name: strings.Join(name, " && "), kind: found,
-		failed: failedRun(u, found), exitCode: u.ExitCode, output: clean(u.Output + errorOf(u)),
+		failed: failedRun(run, found), exitCode: u.ExitCode, output: clean(u.Output + errorOf(u)),
 	}, true
 }
 
@@ -117,11 +117,13 @@ func errorOf(u *event.ToolUse) string {
 // failLine tells a failure where a pipe hid the exit code.
 var failLine = regexp.MustCompile(`(?m)^(--- FAIL|FAIL\b|FAILED\b|ERROR:? |error(\[\w+\])?: |Tests:.*\b[1-9]\d* failed|.*\b[1-9]\d* (failed|failing)\b|make: \*\*\*)`)
 
-func failedRun(u *event.ToolUse, k kind) bool {
+func failedRun(run shellRun, k kind) bool {
+	u := run.use
 	if u.ExitCode != nil && *u.ExitCode != 0 || u.Outcome == event.Failed {
 		return true
 	}
-	return k == testKind && failLine.MatchString(clean(u.Output))
+	hidden := u.ExitCode == nil || slices.ContainsFunc(run.commands, func(c command) bool { return c.piped })
+	return k == testKind && hidden && failLine.MatchString(clean(u.Output))
 }
 
 var telling = regexp.MustCompile(`(?i)\b(error|fail(ed|ure|ing)?|panic|exception|undefined|not found|cannot|can't|expected|assert\w*|refused|denied|missing|invalid|unexpected|timed? ?out)\b`)

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -79,14 +80,18 @@ func (e *evidence) between(after, before int) []edit {
 	return out
 }
 
-// remedy is the install that lies between a failure and its pass.
+// mends are words of commands that change files to please a check.
+var mends = regexp.MustCompile(`(?i)(\bfix\b|--fix|--write|\bfmt\b|\bformat\b|\bgenerate\b|\btidy\b|\bmigrate\b)`)
+
+// remedy is the command between a failure and its pass that mended it: an
+// install, or one that rewrites files.
 func (e *evidence) remedy(after, before int) string {
 	for _, s := range e.shells {
 		if s.at <= after || s.at >= before || s.use.Outcome == event.Failed {
 			continue
 		}
 		for _, c := range s.commands {
-			if k, _ := kindOf(c); k == installKind {
+			if k, _ := kindOf(c); k == installKind || mends.MatchString(strings.Join(c.words, " ")) {
 				return s.use.Tool.Command
 			}
 		}
