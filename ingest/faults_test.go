@@ -117,6 +117,9 @@ func TestFaults(t *testing.T) {
 	t.Run("lost-01", testWorkerDies)
 	t.Run("lost-11", TestAnyOrderOfASession)
 	t.Run("dup-01", testHooksAtOnce)
+	t.Run("dup-03", testStartedAgain)
+	t.Run("tr-13", testLargeTranscriptLine)
+	t.Run("tr-15", testSubagentFile)
 }
 
 // testWorkerDies: 3 events, kill -9, 5 more, a new worker: 8 in the log.

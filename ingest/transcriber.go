@@ -1,9 +1,10 @@
 package ingest
 
 import (
-	"bytes"
 	"encoding/json"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"cmem/ingest/filter"
@@ -61,6 +62,7 @@ func NewTranscriber(cfg TranscriberConfig) *Transcriber {
 	if json.Unmarshal(cfg.State, &s) != nil {
 		s = transcriberState{} // ids make a second reading harmless
 	}
+	cfg.Filter = cfg.Filter.ForTranscripts(cfg.SkipTools)
 	t := &Transcriber{
 		cfg: cfg, session: s.Session, seen: s.Seen, skipped: s.Skipped,
 		reader:  cfg.Host.NewReader(cfg.Path, s.Reader),
@@ -126,8 +128,12 @@ func (t *Transcriber) value(raw []byte) Transcribed {
 		return t.skip(e, ev, rule)
 	}
 	redacted := t.fill(&e, raw)
-	if rule, tool, skip := t.toolRule(e, ev); skip {
+	facts := Decode(e)
+	if rule, tool, skip := t.toolRule(facts, ev); skip {
 		return t.skip(e, tool, rule)
+	}
+	if isUnknown(facts) {
+		t.shorten(&e)
 	}
 	t.locate(&e, said.Cwd, where)
 	return Transcribed{Envelope: e, Redacted: redacted}
@@ -143,9 +149,11 @@ func (t *Transcriber) id(said adapter.Value, raw []byte) string {
 }
 
 func (t *Transcriber) occurrence(typ string, raw []byte) string {
-	hash := t.cfg.Key.Digest(append([]byte(typ+"\x00"), raw...))
+	first := t.cfg.Key.OccurrenceID(t.cfg.Host.Name, t.session, typ, raw, 1)
+	name := strings.TrimSuffix(first, "#1")
+	hash := name[strings.LastIndexByte(name, '/')+1:]
 	t.seen[hash]++
-	return t.cfg.Key.OccurrenceID(t.cfg.Host.Name, t.session, typ, raw, t.seen[hash])
+	return name + "#" + strconv.Itoa(t.seen[hash])
 }
 
 // fill gives the envelope its body, redacted and cut.
@@ -154,6 +162,31 @@ func (t *Transcriber) fill(e *envelope.Envelope, raw []byte) bool {
 	body, gone := cut.Strings(body, cut.MaxText, t.cfg.Key.Digest)
 	e.Body, e.Redactions = body, removals(append(removed, gone...))
 	return len(removed) > 0
+}
+
+// isUnknown says that this version knows nothing of such a record.
+func isUnknown(facts []event.Fact) bool {
+	return slices.ContainsFunc(facts, func(f event.Fact) bool {
+		c, ok := f.Body.(event.Counted)
+		return ok && strings.HasPrefix(c.What, "unknown:")
+	})
+}
+
+// shorten bounds a record of an unknown type. It stays JSON if cutting its
+// strings is enough, else it becomes text.
+func (t *Transcriber) shorten(e *envelope.Envelope) {
+	var before []redact.Removal
+	if len(e.Body) <= cut.MaxUnknown || e.Redactions != "" && json.Unmarshal([]byte(e.Redactions), &before) != nil {
+		return
+	}
+	for limit := cut.MaxUnknown / 4; limit >= 64; limit /= 4 {
+		if body, gone := cut.Strings(e.Body, limit, t.cfg.Key.Digest); len(body) <= cut.MaxUnknown {
+			e.Body, e.Redactions = body, removals(append(before, gone...))
+			return
+		}
+	}
+	body, gone := cut.Text(e.Body, cut.MaxUnknown, t.cfg.Key.Digest)
+	e.Body, e.Redactions, e.ContentType = body, removals(append(before, gone...)), "text/plain"
 }
 
 // removals is the attribute; "" for none.
@@ -174,7 +207,7 @@ func (t *Transcriber) word(s string) string {
 		return s
 	}
 	s, _ = t.cfg.Redactor.Text(s)
-	return s[:min(len(s), 200)]
+	return strings.ToValidUTF8(s[:min(len(s), 200)], "")
 }
 
 // broken keeps bytes that are no value: redacted, named by file and offset.
@@ -227,24 +260,24 @@ func (t *Transcriber) skip(e envelope.Envelope, ev filter.Event, rule filter.Rul
 	}}
 }
 
-// toolRule asks the filter about tools a record calls, and remembers a call that
-// was left out, since its result does not name the tool. A record is left out
-// when it tells of nothing else.
-func (t *Transcriber) toolRule(e envelope.Envelope, ev filter.Event) (filter.Rule, filter.Event, bool) {
-	if !t.cfg.SkipTools && len(t.skipped) == 0 && !bytes.Contains(e.Body, []byte("mcp__")) {
-		return "", ev, false
-	}
+// toolRule asks the filter about the tools that a record calls, and remembers a
+// call that was left out, since its result does not name the tool. A record is
+// left out when it tells of nothing else.
+func (t *Transcriber) toolRule(facts []event.Fact, ev filter.Event) (filter.Rule, filter.Event, bool) {
 	var found filter.Rule
-	for _, f := range Decode(e) {
+	for _, f := range facts {
 		tool, ok := toolOf(f)
 		if !ok {
+			if companion(f) {
+				continue
+			}
 			return "", ev, false
 		}
 		ask := ev
 		ask.Tool, ask.ToolID = tool.Name, strings.TrimPrefix(f.Key, f.Host+"/")
-		ask.Command, ask.Paths = tool.Command, append(append([]string{}, tool.Reads...), tool.Writes...)
-		rule, skip := t.decideTool(ask, f.Key)
-		if !skip {
+		ask.Command, ask.Paths = tool.Command, slices.Concat(tool.Reads, tool.Writes)
+		rule := t.decideTool(ask, f.Key)
+		if rule == "" {
 			return "", ev, false
 		}
 		found, ev = rule, ask
@@ -252,19 +285,28 @@ func (t *Transcriber) toolRule(e envelope.Envelope, ev filter.Event) (filter.Rul
 	return found, ev, found != ""
 }
 
-// decideTool: the default list of tools is not for transcripts.
-func (t *Transcriber) decideTool(ask filter.Event, key string) (filter.Rule, bool) {
-	if rule, ok := t.skipped[key]; ok {
-		return rule, true
+// decideTool asks about one call, or its result.
+func (t *Transcriber) decideTool(ask filter.Event, key string) filter.Rule {
+	if rule, ok := t.skipped[key]; ok && key != "" {
+		return rule
 	}
 	rule, skip := t.cfg.Filter.Decide(ask)
-	if skip && rule == filter.SkippedTool && !t.cfg.SkipTools {
-		return "", false
+	if !skip {
+		return ""
 	}
-	if skip && key != "" {
+	if key != "" {
 		t.skipped[key] = rule
 	}
-	return rule, skip
+	return rule
+}
+
+// companion: a fact that only repeats what the call beside it says.
+func companion(f event.Fact) bool {
+	switch f.Body.(type) {
+	case event.TodoChanged, event.AgentStarted:
+		return true
+	}
+	return false
 }
 
 // toolOf is the tool that a fact is about.

@@ -88,6 +88,18 @@ func New(s home.Settings, d home.Dir) *Filter {
 	return f
 }
 
+// ForTranscripts gives the filter for files: the switch that keeps tool hooks
+// quiet is not for them, nor is the default list of tools. chosen: the list is
+// the user's own.
+func (f *Filter) ForTranscripts(chosen bool) *Filter {
+	g := *f
+	g.settings.ToolHooks = true
+	if !chosen {
+		g.skip = nil
+	}
+	return &g
+}
+
 // Decide says whether an event is left out, and by which rule.
 func (f *Filter) Decide(e Event) (rule Rule, skip bool) {
 	switch {

@@ -98,8 +98,6 @@ func (r *reader) Value(raw []byte) adapter.Value {
 	}
 	if rule := skips(&rec); rule != "" {
 		v.Skip = "noise:" + rule
-	} else if len(raw) > maxUnknown && !understood(v.Type) {
-		v.Skip = "large:" + v.Type
 	}
 	if r.fork.copies(&rec, v.Time) {
 		v.Type = copiedPrompt

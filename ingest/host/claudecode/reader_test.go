@@ -118,13 +118,6 @@ func TestWhatIsKept(t *testing.T) {
 	}
 }
 
-func TestLargeUnknownRecordsAreLeftOut(t *testing.T) {
-	big := `","x":"` + strings.Repeat("x", maxUnknown) + `"}`
-	for typ, want := range map[string]string{"brand-new": "large:brand-new", "user": "", "mode": "noise:mode"} {
-		is(t, typ, newReader("x", nil).Value([]byte(`{"type":"`+typ+big)).Skip, want)
-	}
-}
-
 func keys(m map[string]bool) []string {
 	var all []string
 	for k := range m {

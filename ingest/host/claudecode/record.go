@@ -154,19 +154,6 @@ func skips(r *record) string {
 	return ""
 }
 
-// maxUnknown is how many bytes of a record are kept whose type is not known.
-const maxUnknown = 64 << 10
-
-// understood says that Decode knows the type of a record that is not skipped.
-func understood(typ string) bool {
-	switch typ {
-	case "user", "assistant", "queue-operation", "system:compact_boundary", "system:away_summary",
-		"attachment:queued_command", "progress:agent_progress":
-		return true
-	}
-	return false
-}
-
 func quietSystem(kind string) bool {
 	switch kind {
 	case "stop_hook_summary", "turn_duration", "microcompact_boundary", "api_error",

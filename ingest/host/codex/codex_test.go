@@ -360,6 +360,15 @@ func TestNormalIgnoresWhatAForkStamps(t *testing.T) {
 	if string(a) != string(b) || string(a) == string(c) {
 		t.Errorf("\n%s\n%s\n%s", a, b, c)
 	}
+	output := func(chunk, wall, said string) string {
+		return string(normal([]byte(`{"payload":{"type":"function_call_output","output":"Chunk ID: ` + chunk + `\nWall time: ` + wall + ` seconds\nProcess exited with code 0\nOutput:\n` + said + `"}}`)))
+	}
+	if output("a1", "0.1", "x") != output("b2", "0.2", "x") {
+		t.Error("the shell tool's measures change a digest")
+	}
+	if output("a1", "0.1", "Wall time: 3 seconds") == output("a1", "0.1", "Wall time: 4 seconds") {
+		t.Error("what the command said does not")
+	}
 }
 
 func TestDetect(t *testing.T) {

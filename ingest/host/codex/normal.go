@@ -2,7 +2,6 @@ package codex
 
 import (
 	"bytes"
-	"regexp"
 
 	"cmem/ingest/host/jsonscan"
 	"cmem/ingest/identity"
@@ -16,9 +15,6 @@ var stamps = map[string][]string{
 	"payload": {"id", "status", "thread_id", "turn_id", "started_at_ms", "completed_at_ms", "internal_chat_message_metadata_passthrough"},
 	"item":    {"process_id", "duration", "cwd"},
 }
-
-// measured are the lines that the shell tool puts before every output.
-var measured = regexp.MustCompile(`(Chunk ID: [0-9a-f]+|Wall time: [0-9.]+ seconds)(\\n)?`)
 
 // normal gives a value's canonical bytes without its stamps.
 func normal(value []byte) []byte {
@@ -44,8 +40,8 @@ func trimmed(kept, value []byte, name string) []byte {
 		switch {
 		case stamps[string(key)] != nil && jsonscan.Kind(member) == '{':
 			kept = trimmed(kept, member, string(key))
-		case name == "payload" && string(key) == "output" && bytes.HasPrefix(member, []byte(`"`)):
-			kept = append(kept, measured.ReplaceAll(member, nil)...)
+		case name == "payload" && string(key) == "output":
+			kept = unmeasured(kept, member)
 		default:
 			kept = append(kept, member...)
 		}
@@ -60,4 +56,24 @@ func stamped(name string, key []byte) bool {
 		}
 	}
 	return false
+}
+
+// unmeasured appends an output as it stands, without the lines of its header
+// that the shell tool writes anew each time.
+func unmeasured(kept, output []byte) []byte {
+	head, rest := output, []byte(nil)
+	if i := bytes.Index(output, []byte(`\nOutput:`)); i >= 0 {
+		head, rest = output[:i], output[i:]
+	}
+	if !bytes.HasPrefix(head, []byte(`"Chunk ID: `)) && !bytes.HasPrefix(head, []byte(`"Wall time`)) && !bytes.HasPrefix(head, []byte(`"Command: `)) {
+		return append(kept, output...)
+	}
+	kept = append(kept, '"')
+	for line := range bytes.SplitSeq(head[1:], []byte(`\n`)) {
+		if bytes.HasPrefix(line, []byte("Chunk ID: ")) || bytes.HasPrefix(line, []byte("Wall time")) {
+			continue
+		}
+		kept = append(append(kept, line...), '\\', 'n')
+	}
+	return append(kept, rest...)
 }
