@@ -52,13 +52,17 @@ type value struct {
 
 // codec compresses and decompresses bodies; safe for concurrent use.
 type codec struct {
-	enc *zstd.Encoder
-	dec *zstd.Decoder
+	one  *zstd.Encoder // of an envelope alone: small tables, which are cold then
+	many *zstd.Encoder // of many: smaller results for less than twice the work
+	dec  *zstd.Decoder
 }
 
 func newCodec() (*codec, error) {
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(2),
-		zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(512<<10))
+	one, err := newEncoder(zstd.SpeedFastest)
+	if err != nil {
+		return nil, err
+	}
+	many, err := newEncoder(zstd.SpeedDefault)
 	if err != nil {
 		return nil, err
 	}
@@ -67,15 +71,21 @@ func newCodec() (*codec, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &codec{enc: enc, dec: dec}, nil
+	return &codec{one: one, many: many, dec: dec}, nil
+}
+
+// newEncoder: no checksum, for the chain covers the body.
+func newEncoder(level zstd.EncoderLevel) (*zstd.Encoder, error) {
+	return zstd.NewWriter(nil, zstd.WithEncoderLevel(level), zstd.WithEncoderConcurrency(2),
+		zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(512<<10))
 }
 
 // pack gives the bytes to store for body and how they are encoded.
-func (c *codec) pack(body []byte) (data []byte, encoding string) {
+func pack(enc *zstd.Encoder, body []byte) (data []byte, encoding string) {
 	if len(body) <= compressOver {
 		return body, ""
 	}
-	if small := c.enc.EncodeAll(body, make([]byte, 0, len(body)/2)); len(small) < len(body) {
+	if small := enc.EncodeAll(body, make([]byte, 0, len(body)/2)); len(small) < len(body) {
 		return small, encodingZstd
 	}
 	return body, ""
@@ -94,7 +104,7 @@ func (c *codec) unpack(data []byte, encoding string) ([]byte, error) {
 
 // prepare makes a value of an envelope: compressed, cut, with all headers but
 // the chain.
-func (c *codec) prepare(e *envelope.Envelope) (value, error) {
+func prepare(enc *zstd.Encoder, e *envelope.Envelope) (value, error) {
 	if err := e.Validate(); err != nil {
 		return value{}, err
 	}
@@ -112,7 +122,7 @@ func (c *codec) prepare(e *envelope.Envelope) (value, error) {
 	}
 	n := newNonce()
 	header[headerNonce] = []string{text.EncodeToString(n[:])}
-	data, encoding := c.pack(body)
+	data, encoding := pack(enc, body)
 	if encoding != "" {
 		header[headerEncoding] = []string{encoding}
 	}
@@ -126,6 +136,10 @@ func (c *codec) prepare(e *envelope.Envelope) (value, error) {
 // The error is that of the first that cannot be stored.
 func (c *codec) prepareAll(values []value, envs []envelope.Envelope) error {
 	const share = 32
+	enc := c.many
+	if len(envs) == 1 {
+		enc = c.one
+	}
 	n := max(1, min(runtime.GOMAXPROCS(0), len(envs)/share))
 	errs := make([]error, n)
 	var wg sync.WaitGroup
@@ -133,7 +147,7 @@ func (c *codec) prepareAll(values []value, envs []envelope.Envelope) error {
 		from, to := k*len(envs)/n, (k+1)*len(envs)/n
 		work := func() {
 			for i := from; i < to && errs[k] == nil; i++ {
-				values[i], errs[k] = c.prepare(&envs[i])
+				values[i], errs[k] = prepare(enc, &envs[i])
 			}
 		}
 		if k == n-1 {
