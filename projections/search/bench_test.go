@@ -70,15 +70,22 @@ func BenchmarkAnalyze(b *testing.B) {
 	b.SetBytes(int64(bytes / b.N))
 }
 
-// sentences are queries of n words as the corpus has them.
+// sentences are queries of n words that somebody might remember of a text: of
+// four letters and more, in the order they have there.
 func sentences(n int) []string {
 	var all []string
 	for i, text := range goText() {
-		if words := strings.Fields(text); i%173 == 0 && len(words) > 40 {
-			all = append(all, strings.Join(words[20:20+n], " "))
+		var words []string
+		for _, w := range strings.Fields(text) {
+			if len(w) > 3 && strings.Trim(strings.ToLower(w), "abcdefghijklmnopqrstuvwxyz") == "" {
+				words = append(words, w)
+			}
+		}
+		if i%173 == 0 && len(words) > 20 {
+			all = append(all, strings.Join(words[10:10+n], " "))
 		}
 	}
-	return all[:200]
+	return all[:min(len(all), 200)]
 }
 
 // BenchmarkQuery reports the median and the 99th percentile of 1,000 queries

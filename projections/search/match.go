@@ -149,6 +149,7 @@ func (m *matcher) clause(c *clause, wide bool) (search.Searcher, error) {
 		m.word(&s, c.steps[0][0], wide)
 	case len(c.steps) == 1:
 		m.terms(&s, rowBoost, c.steps[0][0])
+	case len(c.steps) > 1 && !wide && m.enough(c):
 	case len(c.steps) > 1:
 		s.add(searcher.NewMultiPhraseSearcher(m.ctx, m.r, c.steps, 0, false, textName, rowBoost, search.SearcherOptions{}))
 		if wide && c.kind != phraseClause {
@@ -157,6 +158,17 @@ func (m *matcher) clause(c *clause, wide bool) (search.Searcher, error) {
 	}
 	one := m.anyOf(&s, 1)
 	return one, s.err
+}
+
+// enough: a unit that is there as it was typed and has parts of one character
+// (v_0, 1.10.0) is not looked for as parts in a row: they are in most documents,
+// and mean nothing.
+func (m *matcher) enough(c *clause) bool {
+	if c.kind != compoundClause || !slices.ContainsFunc(c.terms(), func(t string) bool { return utf8.RuneCountInString(t) == 1 }) {
+		return false
+	}
+	n, err := m.count(c.whole)
+	return err == nil && n > 0
 }
 
 // anywhere finds a compound's parts in any place, and of a run of characters
