@@ -3,6 +3,7 @@ package replay_test
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -22,17 +23,29 @@ func BenchmarkTranscript(b *testing.B) {
 		}
 		total += info.Size()
 	}
-	var bringing, applying time.Duration
+	var bringing, applying, cpu time.Duration
 	for b.Loop() {
 		h := newHouse(b)
-		began := time.Now()
+		began, used := time.Now(), cpuTime(b)
 		h.bring(files...)
 		bringing += time.Since(began)
 		began = time.Now()
 		h.catchUp()
 		applying += time.Since(began)
+		cpu += cpuTime(b) - used
 	}
 	b.SetBytes(total)
+	b.ReportMetric(float64(cpu.Milliseconds())/(float64(total)*float64(b.N)/1e6), "cpu-ms/MB")
 	b.ReportMetric(float64(total)*float64(b.N)/1e6/bringing.Seconds(), "MB/s-to-log")
 	b.ReportMetric(float64(total)*float64(b.N)/1e6/applying.Seconds(), "MB/s-to-records")
+}
+
+// cpuTime is what this process has used, user and system.
+func cpuTime(b *testing.B) time.Duration {
+	b.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

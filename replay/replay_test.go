@@ -17,7 +17,6 @@ import (
 	"cmem/ingest/home"
 	"cmem/ingest/identity"
 	"cmem/ingest/redact"
-	"cmem/observer/rules"
 	"cmem/projections"
 	"cmem/projections/records"
 	"cmem/replay"
@@ -57,7 +56,7 @@ func newHouse(t testing.TB) *house {
 
 func (h *house) open(path string) *records.Store {
 	h.t.Helper()
-	s, err := records.Open(path, records.Config{Rules: rules.Turn, Log: h.log.Identity()})
+	s, err := records.Open(path, records.Config{Log: h.log.Identity()})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -415,7 +414,7 @@ func TestRebuildComparesAtOnePosition(t *testing.T) {
 	target := replay.Target[projections.Entry, *records.Store]{
 		Path: where, Feed: h.feed,
 		Open: func(p string) (*records.Store, error) {
-			return records.Open(p, records.Config{Rules: rules.Turn, Log: h.log.Identity()})
+			return records.Open(p, records.Config{Log: h.log.Identity()})
 		},
 	}
 	if _, err := projections.New(h.feed, projections.Projection[projections.Entry](old), projections.Config{}).RunToEnd(t.Context()); err != nil {

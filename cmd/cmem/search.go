@@ -15,7 +15,6 @@ import (
 
 // filters are the flags that limit a search; each is one parameter of the API.
 type filters struct {
-	query    url.Values
 	strings  map[string]*string // parameter → flag's value
 	limit    int
 	offset   int
