@@ -185,9 +185,10 @@ func (b *batch) turnEnded(s *session, c int, f *event.Fact, body *event.TurnEnde
 		t.interrupted = true
 		b.changedTurn(t)
 	}
-	if t.side[c].state != closed {
-		t.side[c].saw(nanos(f.Time))
-	}
+	// Also where an idle mark has closed it before: a file that is read while it
+	// grows gets such marks, and must end as one that is read whole.
+	t.side[c].saw(nanos(f.Time))
+	b.changedTurn(t)
 	if t.id == s.cur[c] || t.side[c].state != open {
 		if err := b.closeAll(s, c, 0); err != nil {
 			return err

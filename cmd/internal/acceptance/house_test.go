@@ -252,3 +252,5 @@ func table(t testing.TB, path string) []map[string]string {
 	}
 	return out
 }
+
+func homeDir(path string) home.Dir { return home.Dir(path) }
