@@ -68,6 +68,10 @@ func exitCode(err error) int {
 	if errors.As(err, &usage) {
 		return exitUsage
 	}
+	var child childError
+	if errors.As(err, &child) && child.code > 0 {
+		return child.code
+	}
 	var conf *config.Error
 	if errors.As(err, &conf) {
 		return exitConfig

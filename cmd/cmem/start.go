@@ -65,8 +65,12 @@ func (a *app) start(ctx context.Context, dir home.Dir) (id api.Identity, fresh b
 		if err != nil {
 			return id, false, err
 		}
-		id, err := awaitReady(ctx, c)
-		return id, false, err
+		if id, err = awaitReady(ctx, c); err != nil || !a.replaces(dir, id.Version) {
+			return id, false, err
+		}
+		if err := a.replace(ctx, dir, id); err != nil {
+			return id, false, err
+		}
 	}
 	var child *process
 	switch lock, err := durable.Acquire(dir.SpawnLock()); {
@@ -93,6 +97,7 @@ type process struct {
 	pid  int
 	gone chan struct{}
 	said *os.File // what it wrote to standard error
+	code int      // its exit code, once gone is closed
 }
 
 // spawn starts this program as `serve`, with no handle and no terminal of ours.
@@ -113,7 +118,9 @@ func (a *app) spawn(dir home.Dir) (*process, error) {
 	}
 	p := &process{pid: cmd.Process.Pid, gone: make(chan struct{}), said: said}
 	go func() {
-		_ = cmd.Wait() // its exit is told by what it said
+		_ = cmd.Wait() // its end is told by its code and what it said
+		p.code = cmd.ProcessState.ExitCode()
+		_ = said.Close()
 		close(p.gone)
 	}()
 	return p, nil
@@ -126,7 +133,13 @@ func (p *process) lastWord() error {
 	if err != nil || text == "" {
 		text = "it said nothing; see logs/worker.log in the data folder"
 	}
-	return fmt.Errorf("the worker ended while it started: %s", text)
+	return childError{fmt.Errorf("the worker ended while it started: %s", text), p.code}
+}
+
+// childError is why a process of ours ended, with the code it ended with.
+type childError struct {
+	error
+	code int
 }
 
 // dialUntil asks for a worker until one answers, ours has ended, or ctx has.

@@ -57,20 +57,25 @@ func stopWorker(ctx context.Context, dir home.Dir) (stopped bool, err error) {
 	if err := errors.Join(err, c.Close()); err != nil {
 		return false, err
 	}
+	return true, awaitFree(ctx, dir)
+}
+
+// awaitFree returns when no worker holds the folder.
+func awaitFree(ctx context.Context, dir home.Dir) error {
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()
 	for {
 		lock, err := durable.Acquire(worker.LockPath(dir))
 		if err == nil {
-			return true, lock.Release()
+			return lock.Release()
 		}
 		if !errors.Is(err, durable.ErrLocked) {
-			return true, err
+			return err
 		}
 		select {
 		case <-again.C:
 		case <-ctx.Done():
-			return false, fmt.Errorf("the worker was asked to stop and is still there: %w", err)
+			return fmt.Errorf("the worker was asked to stop and is still there: %w", err)
 		}
 	}
 }

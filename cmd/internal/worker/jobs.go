@@ -113,18 +113,19 @@ func (n *Node) Rebuild(ctx context.Context, r api.RebuildRequest, tell func(api.
 	if err := errors.Join(n.search.catchUp(ctx), n.contexts.catchUp(ctx)); err != nil {
 		return nil, err
 	}
-	// Held throughout: while records stand still, what follows them can be
-	// compared at one position.
-	n.records.applying.Lock()
-	defer n.records.applying.Unlock()
-	if err := n.level(ctx); err != nil {
-		return nil, err
+	steps := []step{{"records", n.records.rebuildAlone}, {"search", n.search.rebuildAlone}, {"context", n.contexts.rebuildAlone}}
+	if r.Verify {
+		// While records stand still, what follows them can be compared at one
+		// position. Without a comparison nothing has to stand still.
+		n.records.applying.Lock()
+		defer n.records.applying.Unlock()
+		steps[0].run = n.records.rebuild
+		if err := errors.Join(n.search.catchUp(ctx), n.contexts.catchUp(ctx)); err != nil {
+			return nil, err
+		}
 	}
 	out := RebuildResult{Equal: r.Verify}
-	for _, step := range []struct {
-		name string
-		run  func(context.Context, bool, func(streams.Position)) (replay.Build, error)
-	}{{"records", n.records.rebuild}, {"search", n.search.rebuildAlone}, {"context", n.contexts.rebuildAlone}} {
+	for _, step := range steps {
 		if r.Only != "" && r.Only != step.name {
 			continue
 		}
@@ -143,9 +144,10 @@ func (n *Node) Rebuild(ctx context.Context, r api.RebuildRequest, tell func(api.
 	return out, nil
 }
 
-// level brings the followers to where records are and will stay.
-func (n *Node) level(ctx context.Context) error {
-	return errors.Join(n.search.catchUp(ctx), n.contexts.catchUp(ctx))
+// step is the building of one model.
+type step struct {
+	name string
+	run  func(ctx context.Context, verify bool, tell func(streams.Position)) (replay.Build, error)
 }
 
 // apiError names errors of the rooms for callers; the one place that does.

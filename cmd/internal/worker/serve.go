@@ -37,7 +37,7 @@ func Serve(ctx context.Context, dir home.Dir, cfg config.Config, log *slog.Logge
 	}
 	lock, err := durable.Acquire(LockPath(dir))
 	if err != nil {
-		return err
+		return fmt.Errorf("a worker serves this folder already: %w", err)
 	}
 	defer lock.Release()
 	limitMemory(cfg)

@@ -44,6 +44,7 @@ type track[T any, M replay.Model[T]] struct {
 
 	// applying is held by whoever applies: the live loop, a catch-up, a rebuild.
 	applying sync.Mutex
+	panicked bool // it was built again because of a panic; guarded by applying
 
 	// mu guards what follows. Readers hold it while they use the model, so that
 	// a swap never closes it under them.
@@ -176,20 +177,24 @@ func (t *track[T, M]) note(at streams.Position) {
 	t.mu.Unlock()
 }
 
-// catchUp applies all there is now. A model that turns out to be of another log,
-// or that cannot take what it is fed, is built again, once.
+// catchUp applies all there is now. A model that turns out to be of another log
+// is built again; so is, once, one that panics at what it is fed: its readers
+// keep it until the new one is there, or for good if that panics too.
 func (t *track[T, M]) catchUp(ctx context.Context) error {
 	t.applying.Lock()
 	defer t.applying.Unlock()
 	if !t.due() {
 		err := t.toEnd(ctx)
-		if err == nil || ctx.Err() != nil {
+		switch {
+		case err == nil || ctx.Err() != nil:
 			return err
-		}
-		if !t.curable(err) && !strings.Contains(err.Error(), "panic: ") {
+		case t.curable(err):
+			t.drop()
+		case strings.Contains(err.Error(), "panic: ") && !t.panicked:
+			t.panicked = true
+		default:
 			return t.failed(err)
 		}
-		t.drop()
 		t.want(reason(err))
 	}
 	return t.failed(t.build(ctx))
@@ -229,6 +234,7 @@ func (t *track[T, M]) failed(err error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.state, t.why = stateFailed, reason(err)
+	t.wanted = t.wanted && !t.usable // what can be read is not thrown away again
 	return err
 }
 
@@ -241,7 +247,9 @@ func (t *track[T, M]) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.use(m)
+	if old, had := t.use(m); had {
+		t.retire(old)
+	}
 	t.log.Info("read model was built again", "model", t.name)
 	return nil
 }
@@ -260,10 +268,15 @@ func (t *track[T, M]) rebuild(ctx context.Context, verify bool, tell func(stream
 		return b, err
 	}
 	t.use(m)
-	if closed := old.Close(); closed != nil {
-		t.log.Warn("close old read model", "model", t.name, "err", closed)
-	}
+	t.retire(old)
 	return b, err
+}
+
+// retire closes a model that nobody is given any more.
+func (t *track[T, M]) retire(old M) {
+	if err := old.Close(); err != nil {
+		t.log.Warn("close old read model", "model", t.name, "err", err)
+	}
 }
 
 // rebuildAlone is rebuild for a caller that does not hold applying.
