@@ -148,9 +148,6 @@ func (n *Node) prepare(ctx context.Context) (err error) {
 	if err := n.records.catchUp(ctx); err != nil {
 		return err
 	}
-	if err := n.idle.seed(ctx, n); err != nil {
-		return err
-	}
 	close(n.prepared)
 	n.phases.set(api.Progress{Phase: api.PhaseProjectionsReady})
 	return nil

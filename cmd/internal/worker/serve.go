@@ -150,6 +150,9 @@ func (l *loops) end() {
 
 // housekeeping does what has to be done now and then.
 func (n *Node) housekeeping(ctx context.Context) {
+	if err := n.idle.seed(ctx, n); err != nil && ctx.Err() == nil {
+		n.log.Warn("sessions that were open before were not found", "err", err)
+	}
 	quiet := time.NewTicker(n.idle.every())
 	defer quiet.Stop()
 	daily := time.NewTicker(time.Hour)

@@ -253,7 +253,7 @@ func TestAQuietSessionIsIdled(t *testing.T) {
 	// A worker that comes back finds what was open when the last one went.
 	turn(time.Hour)
 	n = newNode(dir, settings(), streamstest.Logger(t), clock)
-	if err := errors.Join(n.open(t.Context()), n.prepare(t.Context())); err != nil {
+	if err := errors.Join(n.open(t.Context()), n.prepare(t.Context()), n.idle.seed(t.Context(), n)); err != nil {
 		t.Fatal(err)
 	}
 	defer closed(t, n)
