@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"cmem/ingest"
@@ -58,23 +59,99 @@ type Progress struct {
 // session's last record, so that its last turn closes. A session that repeats
 // records of another gets one session.forked.
 func Transcript(ctx context.Context, c Config, paths ...string) (*Result, error) {
-	r := &Result{DryRun: c.DryRun}
 	if c.Progress == nil {
 		c.Progress = func(Progress) {}
 	}
+	r := &replaying{Config: c, result: &Result{DryRun: c.DryRun}}
 	for _, path := range paths {
-		one := &reading{Config: c, result: FileResult{File: path}, last: map[string]envelope.Envelope{}, forks: map[string]bool{}}
-		err := one.run(ctx)
-		r.Files = append(r.Files, one.result)
-		r.Total.add(one.result.Counts)
-		if err != nil {
-			return r, fmt.Errorf("replay %s: %w", path, err)
-		}
+		r.readings = append(r.readings, &reading{Config: c, result: FileResult{File: path}, last: map[string]envelope.Envelope{}, forks: map[string]bool{}})
 	}
-	return r, nil
+	err := r.run(ctx)
+	for _, f := range r.readings {
+		r.result.Files = append(r.result.Files, f.result)
+		r.result.Total.add(f.result.Counts)
+	}
+	return r.result, err
 }
 
-// reading is one file on its way.
+// replaying is all the files of one replay.
+type replaying struct {
+	Config
+	result   *Result
+	readings []*reading
+}
+
+// run reads all files. While one batch is on its way into the log the next one
+// is read, by one goroutine that is gone when run returns.
+func (r *replaying) run(ctx context.Context) (err error) {
+	ahead, stop := context.WithCancel(ctx)
+	defer stop()
+	batches := make(chan *batch, 1)
+	go r.read(ahead, batches)
+	for b := range batches {
+		if err == nil {
+			err = r.bring(ctx, b)
+		}
+		if err != nil {
+			stop() // and the rest of the channel is let go by
+		}
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	return err
+}
+
+// batch is what one append takes: parts of one or more files, so that many small
+// files cost no more than a large one.
+type batch struct {
+	parts []*part
+	envs  int
+	bytes int
+}
+
+func (b *batch) full() bool { return b.envs >= batchSize || b.bytes >= batchBytes }
+
+// part is a stretch of one file.
+type part struct {
+	of     *reading
+	envs   []envelope.Envelope
+	counts Counts
+	host   string // where the file was opened
+	size   int64  // of the file, in bytes
+	next   int64  // where it was read to
+	err    error  // it cannot be read further
+	end    bool   // it was read to its end
+}
+
+// read reads file after file into batches.
+func (r *replaying) read(ctx context.Context, out chan<- *batch) {
+	defer close(out)
+	b := &batch{}
+	for _, of := range r.readings {
+		p := &part{of: of}
+		b.parts = append(b.parts, p)
+		for i, err := range of.items(ctx, p) {
+			if err != nil {
+				p.err = err
+				break
+			}
+			b.take(p, i)
+			if b.full() {
+				out <- b
+				p = &part{of: of, size: p.size, next: p.next}
+				b = &batch{parts: []*part{p}}
+			}
+		}
+		p.end = p.err == nil
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	out <- b
+}
+
+// reading is one file on its way; only run's goroutine touches the result.
 type reading struct {
 	Config
 	result FileResult
@@ -82,71 +159,29 @@ type reading struct {
 	forks  map[string]bool              // session and owner that were told
 }
 
-// batch is what one append takes, with what became of all values up to there.
-type batch struct {
-	envs   []envelope.Envelope
-	bytes  int
-	counts Counts
-	next   int64 // where the file was read to
-	err    error // the file cannot be read further
-	end    bool
-}
-
-func (b *batch) full() bool { return len(b.envs) >= batchSize || b.bytes >= batchBytes }
-
-// run reads the file to its end. What is wrong with the file is in the result.
-// While one batch is on its way into the log the next one is read, by one
-// goroutine that is gone when run returns.
-func (r *reading) run(ctx context.Context) error {
-	f, err := r.Files.open(r.result.File, r.Host)
-	if err != nil {
-		r.result.Error = err.Error()
-		return ctx.Err()
-	}
-	r.result.Host = f.host.Name
-	r.Progress(Progress{r.result.File, 0, f.size})
-	reading, stop := context.WithCancel(ctx)
-	batches := make(chan *batch, 1)
-	go f.batches(reading, batches)
-	for b := range batches {
-		if err == nil {
-			err = r.bring(ctx, b)
-			r.Progress(Progress{r.result.File, b.next, max(f.size, b.next)})
-		}
+// items opens the file and gives its values.
+func (r *reading) items(ctx context.Context, p *part) iter.Seq2[item, error] {
+	return func(yield func(item, error) bool) {
+		f, err := r.Files.open(r.result.File, r.Host)
 		if err != nil {
-			stop() // and the rest of the channel is let go by
+			yield(item{}, err)
+			return
 		}
-	}
-	stop()
-	if closed := f.source.Close(); closed != nil && r.result.Error == "" {
-		r.result.Error = closed.Error()
-	}
-	return err
-}
-
-// batches reads the file and gives it in batches; the last one has end.
-func (f *file) batches(ctx context.Context, out chan<- *batch) {
-	defer close(out)
-	b := &batch{}
-	for i, err := range f.items(ctx) {
-		if err != nil {
-			b.err = err
-			break
+		p.size, p.host = f.size, f.host.Name
+		for i, err := range f.items(ctx) {
+			if !yield(i, err) || err != nil {
+				break
+			}
 		}
-		b.take(i)
-		if b.full() {
-			out <- b
-			b = &batch{next: b.next}
-		}
+		// What was read is whole whatever closing says.
+		_ = f.source.Close()
 	}
-	b.end = true
-	out <- b
 }
 
 // take counts an item and keeps what goes into the log.
-func (b *batch) take(i item) {
-	c := &b.counts
-	b.next = i.next
+func (b *batch) take(p *part, i item) {
+	c := &p.counts
+	p.next = i.next
 	if i.Redacted {
 		c.Redacted++
 	}
@@ -165,43 +200,40 @@ func (b *batch) take(i item) {
 	if i.Envelope.ID == "" {
 		return
 	}
-	b.envs = append(b.envs, kept(i.Envelope))
+	p.envs = append(p.envs, kept(i.Envelope))
+	b.envs++
 	b.bytes += len(i.Envelope.Body)
 }
 
-// bring takes a batch into the log. The last one brings the end of each session
-// along, so that a small file is one append.
-func (r *reading) bring(ctx context.Context, b *batch) error {
-	r.result.add(b.counts)
-	r.result.Bytes = b.next
-	if b.err != nil {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		r.result.Error = b.err.Error()
-	}
-	for _, e := range b.envs {
-		r.session(e)
-	}
-	values := len(b.envs)
-	if b.end && b.err == nil && !r.DryRun {
-		for _, s := range r.result.Sessions {
-			b.envs = append(b.envs, Idled(r.last[s]))
+// bring takes a batch into the log, with the end of every session whose file
+// ends in it.
+func (r *replaying) bring(ctx context.Context, b *batch) error {
+	var envs []envelope.Envelope
+	for _, p := range b.parts {
+		p.of.begin(p)
+		envs = append(envs, p.envs...)
+		if p.end && !r.DryRun {
+			envs = append(envs, p.of.idled()...)
 		}
 	}
-	if len(b.envs) == 0 {
-		return ctx.Err()
-	}
-	results, err := r.add(ctx, b.envs)
+	results, err := r.add(ctx, envs)
 	if err != nil {
-		return err
+		return fmt.Errorf("replay %s: %w", b.parts[0].of.result.File, err)
 	}
 	var forks []envelope.Envelope
-	for n, e := range b.envs[:values] {
-		r.count(e, results[n])
-		if f, ok := r.fork(e, results[n].Owner); ok {
-			forks = append(forks, f)
+	n := 0
+	for _, p := range b.parts {
+		for _, e := range p.envs {
+			p.of.count(e, results[n])
+			if f, ok := p.of.fork(e, results[n].Owner); ok {
+				forks = append(forks, f)
+			}
+			n++
 		}
+		if p.end && !r.DryRun {
+			n += len(p.of.result.Sessions)
+		}
+		r.Progress(Progress{p.of.result.File, p.next, max(p.size, p.next)})
 	}
 	if len(forks) == 0 || r.DryRun {
 		return nil
@@ -210,8 +242,34 @@ func (r *reading) bring(ctx context.Context, b *batch) error {
 	return err
 }
 
+// begin adds a part's counts and sessions to the file's.
+func (r *reading) begin(p *part) {
+	r.result.add(p.counts)
+	r.result.Bytes = p.next
+	if p.host != "" {
+		r.result.Host = p.host
+	}
+	if p.err != nil {
+		r.result.Error = p.err.Error()
+	}
+	for _, e := range p.envs {
+		r.session(e)
+	}
+}
+
+// idled says of each session that it said nothing after its last record.
+func (r *reading) idled() (envs []envelope.Envelope) {
+	for _, s := range r.result.Sessions {
+		envs = append(envs, Idled(r.last[s]))
+	}
+	return envs
+}
+
 // add brings the batch in, or asks what would become of it.
-func (r *reading) add(ctx context.Context, envs []envelope.Envelope) ([]ingest.Result, error) {
+func (r *replaying) add(ctx context.Context, envs []envelope.Envelope) ([]ingest.Result, error) {
+	if len(envs) == 0 {
+		return nil, ctx.Err()
+	}
 	if !r.DryRun {
 		return r.Ingester.Add(ctx, envs...)
 	}
