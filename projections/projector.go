@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"cmem/streams"
+	"cmem/streams/durable"
 )
 
 // ErrOtherLog: a checkpoint is not of the feed's log: another identity, another
@@ -163,7 +164,14 @@ func (p *Projector[T]) apply(from streams.Checkpoint, s step[T]) (err error) {
 			err = fmt.Errorf("projection %s: apply %d..%d: panic: %v\n%s", p.model.Name(), from.Position+1, s.upto.Position, r, debug.Stack())
 		}
 	}()
-	if err := p.model.Apply(s.batch, s.upto); err != nil {
+	err = durable.Failpoint("apply." + p.model.Name())
+	if err == nil {
+		err = p.model.Apply(s.batch, s.upto)
+	}
+	if err == nil {
+		err = durable.Failpoint("applied." + p.model.Name())
+	}
+	if err != nil {
 		return fmt.Errorf("projection %s: apply %d..%d: %w", p.model.Name(), from.Position+1, s.upto.Position, err)
 	}
 	p.at.Store(uint64(s.upto.Position))

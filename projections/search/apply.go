@@ -14,9 +14,9 @@ import (
 
 var _ projections.Model[records.Change] = (*Index)(nil)
 
-// maxBatchBytes is how much text one scorch batch may hold: its memory is about
-// twenty times that.
-const maxBatchBytes = 6 << 20
+// maxBatchBytes is how much text one scorch batch may hold: the memory it takes
+// is some fifty times that.
+const maxBatchBytes = 768 << 10
 
 // Apply indexes what the changed documents hold now and takes out those that
 // are gone. Documents and upto go into one batch. Of a batch with very much text
@@ -41,13 +41,14 @@ func (x *Index) apply(changes []records.Change, upto streams.Checkpoint) error {
 	if err != nil {
 		return err
 	}
+	var a analyzer
 	b, size := index.NewBatch(), 0
 	for id, c := range contents {
 		if c == nil {
 			b.Delete(id)
 			continue
 		}
-		b.Update(newDocument(id, *c))
+		b.Update(newDocument(&a, id, *c))
 		if size += c.size(); size > maxBatchBytes {
 			if err := s.batch(b); err != nil {
 				return err

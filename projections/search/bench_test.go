@@ -62,9 +62,10 @@ func BenchmarkIndex(b *testing.B) {
 func BenchmarkAnalyze(b *testing.B) {
 	texts := goText()[:10_000]
 	bytes := 0
+	var a analyzer
 	for i := 0; b.Loop(); i++ {
 		t := texts[i%len(texts)]
-		newDocument("x1", content{records.Document{Text: t}})
+		newDocument(&a, "x1", content{records.Document{Text: t}})
 		bytes += len(t)
 	}
 	b.SetBytes(int64(bytes / b.N))

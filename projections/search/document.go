@@ -46,9 +46,9 @@ func parseID(id string) (records.Doc, error) {
 // content is a document as it is indexed.
 type content struct{ records.Document }
 
-// newDocument makes what scorch indexes of c.
-func newDocument(id string, c content) *document.Document {
-	w := newWords(c.size())
+// newDocument makes what scorch indexes of c, using a for its texts.
+func newDocument(a *analyzer, id string, c content) *document.Document {
+	w := newWords(a, c.size())
 	w.add(c.Title, titleWeight)
 	for _, f := range c.Facts {
 		w.add(f, factWeight)
@@ -58,7 +58,7 @@ func newDocument(id string, c content) *document.Document {
 		w.add(p, pathWeight)
 	}
 	d := document.NewDocument(id)
-	d.AddField(&w.field)
+	d.AddField(w.field)
 	d.AddField(keywords(filterName, c.filters(), 0))
 	d.AddField(keywords(orderName, []string{order{c.Position, c.Time.UnixMilli(), c.hash()}.encode()}, index.DocValues))
 	return d

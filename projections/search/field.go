@@ -53,21 +53,26 @@ const (
 	maxText  = 256 << 10
 )
 
-// words collects the text field of one document.
+// words collects the text field of one document. The field outlives it until the
+// batch is stored; what only the collecting needs is not kept with it.
 type words struct {
-	analyzer
-	field
+	*analyzer
+	*field
 	next   int // position of the next text
 	counts []index.TokenFreq
 	locs   []index.TokenLocation
 	refs   []*index.TokenLocation
 }
 
-func newWords(size int) *words {
-	n := size/8 + 8 // terms to be expected of so many bytes
-	w := &words{counts: make([]index.TokenFreq, 0, n), locs: make([]index.TokenLocation, 0, n), refs: make([]*index.TokenLocation, 0, n)}
-	w.field = field{name: textName, options: index.IndexField | index.IncludeTermVectors, terms: make(index.TokenFrequencies, n)}
-	return w
+// newWords uses a, which may serve one document after another, for a text of
+// about size bytes.
+func newWords(a *analyzer, size int) *words {
+	n := min(size, maxText)/10 + 8 // terms to be expected of so many bytes
+	return &words{
+		analyzer: a,
+		field:    &field{name: textName, options: index.IndexField | index.IncludeTermVectors, terms: make(index.TokenFrequencies, n)},
+		counts:   make([]index.TokenFreq, 0, n), locs: make([]index.TokenLocation, 0, n), refs: make([]*index.TokenLocation, 0, n),
+	}
 }
 
 func (w *words) add(text string, weight int) {

@@ -91,6 +91,12 @@ func options(path string) map[string]any {
 		// The lock beside the store keeps other processes of ours out; a foreign
 		// one must not make us wait for ever.
 		"bolt_timeout": "1s",
+		// Twice as many segments as scorch's own choice: a sixth less CPU for a
+		// whole build, and queries hardly notice.
+		"scorchMergePlanOptions": map[string]any{
+			"MaxSegmentsPerTier": 20, "SegmentsPerMergeTask": 10, "TierGrowth": 10, "FloorSegmentSize": 2000,
+			"MaxSegmentSize": 5_000_000, "MaxSegmentFileSize": 4 << 30, "ReclaimDeletesWeight": 2,
+		},
 	}
 }
 
