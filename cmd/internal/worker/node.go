@@ -99,7 +99,7 @@ func Open(ctx context.Context, dir home.Dir, cfg config.Config, log *slog.Logger
 			return nil, errors.Join(err, n.Close())
 		}
 	}
-	n.phases.set(api.Progress{Phase: api.PhaseReady})
+	n.reach(api.PhaseReady)
 	return n, nil
 }
 
@@ -121,7 +121,7 @@ func (n *Node) open(ctx context.Context) (err error) {
 	for _, found := range n.stream.Opening().Found {
 		n.log.Warn("log", "found", found)
 	}
-	n.phases.set(api.Progress{Phase: api.PhaseLogReady})
+	n.reach(api.PhaseLogReady)
 	n.makeTracks()
 	for _, load := range []func() error{n.records.load, n.search.load, n.contexts.load} {
 		if err := load(); err != nil {
@@ -149,13 +149,19 @@ func (n *Node) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	close(n.prepared)
-	n.phases.set(api.Progress{Phase: api.PhaseProjectionsReady})
+	n.reach(api.PhaseProjectionsReady)
 	return nil
 }
 
 // decodeVersion is raised whenever package ingest or a host's package makes
 // other facts of the same envelopes.
 const decodeVersion = "1"
+
+// reach says that a phase is reached.
+func (n *Node) reach(p api.Phase) {
+	n.phases.set(api.Progress{Phase: p})
+	n.log.Debug("phase", "phase", string(p), "after", n.now().Sub(n.started).Round(100*time.Microsecond).String())
+}
 
 // versions name everything that decides what records hold beside their schema.
 func versions() string { return "decode " + decodeVersion + ", rules " + rules.Version }

@@ -94,8 +94,8 @@ func (n *Node) start(ctx context.Context) error {
 	if err := n.prepare(ctx); err != nil {
 		return err
 	}
-	n.phases.set(api.Progress{Phase: api.PhaseServing})
-	n.phases.set(api.Progress{Phase: api.PhaseReady})
+	n.reach(api.PhaseServing)
+	n.reach(api.PhaseReady)
 	return nil
 }
 
