@@ -39,7 +39,7 @@ func splitRemote(url string) (host, where string) {
 		url = url[:i]
 	}
 	scheme, rest, ok := strings.Cut(url, "://")
-	if ok && strings.IndexAny(scheme, "/@:") < 0 {
+	if ok && !strings.ContainsAny(scheme, "/@:") {
 		if strings.EqualFold(scheme, "file") {
 			return "", rest
 		}

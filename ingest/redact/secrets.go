@@ -188,7 +188,6 @@ const (
 
 func is(c byte, class uint16) bool { return classOf[c]&class != 0 }
 
-func isDigit(c byte) bool      { return is(c, cDigit) }
 func isLetter(c byte) bool     { return is(c, cLetter) }
 func isAlnum(c byte) bool      { return is(c, cAlnum) }
 func isWord(c byte) bool       { return is(c, cWord) }

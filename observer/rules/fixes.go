@@ -163,9 +163,7 @@ func failing(e *evidence) []event.Observation {
 		}
 		why := causes(c.output, 4)
 		facts := []string{"`" + cut(one(c.line), 160) + "`" + exit(c)}
-		for _, w := range why {
-			facts = append(facts, w)
-		}
+		facts = append(facts, why...)
 		out = append(out, event.Observation{
 			Rule: "failing", Type: "discovery",
 			Title:    cut("`"+cut(one(c.name), 60)+"` fails"+colon(why), 140),

@@ -76,7 +76,7 @@ func sentences(s string) []string {
 	return out
 }
 
-var markup = regexp.MustCompile("(?m)^\\s*(#+|[-*>]|\\d+[.)])\\s+|\\*\\*|__")
+var markup = regexp.MustCompile(`(?m)^\s*(#+|[-*>]|\d+[.)])\s+|\*\*|__`)
 
 // prose drops Markdown's marks and puts it on one line.
 func prose(s string) string { return one(markup.ReplaceAllString(s, "")) }

@@ -18,6 +18,8 @@ import (
 	"cmem/streams/event"
 )
 
+var _ Reader = (*records.Store)(nil)
+
 // table is a Reader of values.
 type table struct {
 	projects     []records.Project

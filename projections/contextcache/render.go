@@ -147,9 +147,7 @@ func (p *paper) session(s records.Summary) row {
 	if r.title == "" {
 		r.title = cut(oneLine(s.Completed), maxTitle)
 	}
-	for _, f := range fields(s) {
-		r.texts = append(r.texts, f)
-	}
+	r.texts = append(r.texts, fields(s)...)
 	return r
 }
 

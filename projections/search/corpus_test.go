@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +14,8 @@ import (
 	"cmem/projections/records"
 	"cmem/streams"
 )
+
+var _ Source = (*records.Store)(nil)
 
 // memory is a Source of documents held in memory.
 type memory map[records.Doc]records.Document
@@ -34,11 +36,20 @@ func (m memory) changes() []records.Change {
 	return all
 }
 
+// goRoot is where the go command has its distribution.
+func goRoot() string {
+	out, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}
+
 // goText is real text: comments and code of the Go distribution, in pieces of
 // about 700 bytes.
 var goText = sync.OnceValue(func() []string {
 	var all []string
-	root := filepath.Join(runtime.GOROOT(), "src")
+	root := filepath.Join(goRoot(), "src")
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || len(all) > 120_000 {
 			return err

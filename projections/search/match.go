@@ -324,7 +324,7 @@ func (m *matcher) matched(a attempt) map[string]bool {
 // words are looked for: the most frequent.
 const (
 	maxWalk   = 50_000
-	maxExpand = 64
+	maxExpand = 32
 )
 
 // begin gives words that begin with term and are longer.

@@ -3,8 +3,6 @@ package acceptance
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"io"
 	"io/fs"
@@ -172,8 +170,6 @@ func difference(a, b string) string {
 }
 
 func cut(s string) string { return s[:min(len(s), 400)] }
-
-func sum(s string) string { h := sha256.Sum256([]byte(s)); return hex.EncodeToString(h[:8]) }
 
 // hooksOf lists the recorded payloads of a session in firing order.
 func hooksOf(t testing.TB, host, session string) []string {
