@@ -211,7 +211,7 @@ func (x *Cache) write(keys []string) error {
 			return err
 		}
 		for _, h := range x.conf.Hosts {
-			text := Render(v, Options{Zone: x.conf.Zone, MaxBytes: cmp.Or(h.MaxBytes, DefaultMaxBytes), Full: x.conf.Full})
+			text := Render(v, Options{Host: h.Name, Zone: x.conf.Zone, MaxBytes: cmp.Or(h.MaxBytes, DefaultMaxBytes), Full: x.conf.Full})
 			if err := x.put(x.conf.Path(key, h.Name), text); err != nil {
 				return fmt.Errorf("contextcache: text of %s for %s: %w", key, h.Name, err)
 			}

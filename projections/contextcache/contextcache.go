@@ -41,10 +41,13 @@ type View struct {
 
 // Options says how a context is rendered.
 type Options struct {
+	// Host is the adapter name of who reads it: rows that come from another host
+	// say so. "" marks none.
+	Host string
 	Host string         // adapter name; what DefaultMaxBytes depends on
 	Zone *time.Location // of days and times; nil is UTC
-	// MaxBytes caps the text with all that is around it; 0 is the host's default,
-	// < 0 no cap.
+	// MaxBytes caps the text with all that is around it; 0 is
+	// DefaultMaxBytes, < 0 no cap.
 	MaxBytes int
 	Full     int  // newest rows whose texts are shown; 0 is DefaultFull, < 0 none
 	Person   bool // for a terminal: colours, no tag, and one line if there is nothing

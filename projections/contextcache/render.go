@@ -58,13 +58,13 @@ const (
 
 // row is one line of a day, with its text if it is shown in full.
 type row struct {
-	time    time.Time
-	id      int64
-	label   string // "#12" or "S12"
-	icon    string
-	title   string
-	project string // of another project
-	texts   []string
+	time  time.Time
+	id    int64
+	label string // "#12" or "S12"
+	icon  string
+	title string
+	from  string // another project, another host
+	texts []string
 }
 
 // paper is what is going to be written, and what was left out already.
@@ -134,7 +134,7 @@ func sortRows(rows []row) {
 func newest(a, b time.Time, ida, idb int64) int { return cmp.Or(b.Compare(a), cmp.Compare(idb, ida)) }
 
 func (p *paper) observation(o records.Observation) row {
-	r := row{time: o.Time, id: o.ID, label: fmt.Sprintf("#%d", o.ID), icon: icon(o.Type), title: cut(oneLine(o.Title), maxTitle), project: p.elsewhere(o.Project)}
+	r := row{time: o.Time, id: o.ID, label: fmt.Sprintf("#%d", o.ID), icon: icon(o.Type), title: cut(oneLine(o.Title), maxTitle), from: p.elsewhere(o.Project, o.Host)}
 	if r.title == "" {
 		r.title = cut(oneLine(o.Narrative+" "+strings.Join(o.Facts, " ")), maxTitle)
 	}
@@ -143,7 +143,7 @@ func (p *paper) observation(o records.Observation) row {
 }
 
 func (p *paper) session(s records.Summary) row {
-	r := row{time: s.Time, id: s.ID, label: fmt.Sprintf("S%d", s.ID), icon: sessionIcon, title: cut(oneLine(s.Request), maxTitle), project: p.elsewhere(s.Project)}
+	r := row{time: s.Time, id: s.ID, label: fmt.Sprintf("S%d", s.ID), icon: sessionIcon, title: cut(oneLine(s.Request), maxTitle), from: p.elsewhere(s.Project, s.Host)}
 	if r.title == "" {
 		r.title = cut(oneLine(s.Completed), maxTitle)
 	}
@@ -195,17 +195,19 @@ func fields(s records.Summary) []string {
 	return out
 }
 
-// elsewhere names the project of a row that is not the context's own.
-func (p *paper) elsewhere(key string) string {
-	if key == p.view.Project.Key {
-		return ""
-	}
+// elsewhere names the project and the host of a row where they are not the
+// context's own.
+func (p *paper) elsewhere(key, host string) string {
+	var from []string
 	for _, r := range p.view.Related {
-		if r.Key == key {
-			return oneLine(r.Name)
+		if r.Key == key && key != p.view.Project.Key {
+			from = append(from, oneLine(r.Name))
 		}
 	}
-	return ""
+	if p.options.Host != "" && host != p.options.Host && host != "" {
+		from = append(from, oneLine(host))
+	}
+	return strings.Join(from, ", ")
 }
 
 func (p *paper) name() string {

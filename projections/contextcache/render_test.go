@@ -92,6 +92,7 @@ func TestGolden(t *testing.T) {
 	}{
 		"worktree":    {v, Options{Zone: time.UTC}},
 		"los-angeles": {v, Options{Zone: zone(t, "America/Los_Angeles"), Full: -1}},
+		"other-host":  {v, Options{Host: "claude-code", MaxBytes: 1200}},
 		"capped":      {small, Options{MaxBytes: 3000}},
 		"person":      {v, Options{Person: true}},
 		"nothing":     {View{Project: records.Project{Name: "new"}}, Options{Person: true}},

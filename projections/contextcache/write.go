@@ -118,8 +118,8 @@ func (p *paper) days(b *strings.Builder) {
 
 func (p *paper) row(b *strings.Builder, r row, when string) {
 	fmt.Fprintf(b, "%s %s %s %s", r.label, when, r.icon, r.title)
-	if r.project != "" {
-		fmt.Fprintf(b, " (%s)", r.project)
+	if r.from != "" {
+		fmt.Fprintf(b, " (%s)", r.from)
 	}
 	b.WriteByte('\n')
 }
