@@ -44,7 +44,6 @@ type Options struct {
 	// Host is the adapter name of who reads it: rows that come from another host
 	// say so. "" marks none.
 	Host string
-	Host string         // adapter name; what DefaultMaxBytes depends on
 	Zone *time.Location // of days and times; nil is UTC
 	// MaxBytes caps the text with all that is around it; 0 is
 	// DefaultMaxBytes, < 0 no cap.
