@@ -54,10 +54,14 @@ func (o Origin) Key() string {
 
 // Display is the name for people: the repository's, or parent/worktree.
 func (o Origin) Display() string {
-	if o.Worktree != "" {
-		return o.Name + "/" + o.Worktree
+	name := o.Name
+	if name == "" && o.Main != "" {
+		name = path.Base(o.Main) // as Parse reads it
 	}
-	return o.Name
+	if o.Worktree != "" {
+		return name + "/" + o.Worktree
+	}
+	return name
 }
 
 // stored is the compact form. What follows from another member is left out:
