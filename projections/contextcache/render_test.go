@@ -273,7 +273,7 @@ func TestRenderAnything(t *testing.T) {
 		}
 		return b.String()
 	}
-	for range 300 {
+	for range 80 {
 		v := View{Project: records.Project{Key: "p", Name: text()}, More: rnd.IntN(3)}
 		for i := range rnd.IntN(80) {
 			when := at("2026-01-01T00:00:00Z").Add(time.Duration(rnd.IntN(1e6)) * time.Second)
