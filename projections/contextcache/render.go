@@ -35,7 +35,7 @@ func Render(v View, o Options) string {
 		return ""
 	}
 	text := p.String()
-	for len(text) > p.limit && p.shorten() {
+	for len(text) > p.limit && p.shorten(len(text)-p.limit) {
 		text = p.String()
 	}
 	if len(text) > p.limit { // not even the heading has room
@@ -53,7 +53,8 @@ const (
 	maxLine  = 400 // a fact, a field of a summary's line
 	maxTexts = 1200
 	maxLines = 8
-	enough   = 30 // rows that are worth more than texts
+	maxRow   = 2*maxTitle + 100 // with its heading
+	enough   = 30               // rows that are worth more than texts
 )
 
 // row is one line of a day, with its text if it is shown in full.
@@ -207,19 +208,22 @@ func (p *paper) elsewhere(key, host string) string {
 	if p.options.Host != "" && host != p.options.Host && host != "" {
 		from = append(from, oneLine(host))
 	}
-	return strings.Join(from, ", ")
+	return cut(strings.Join(from, ", "), maxTitle)
 }
 
 func (p *paper) name() string {
 	return cmp.Or(cut(oneLine(p.view.Project.Name), maxTitle), "this project")
 }
 
-// shorten takes out the next thing; false if there is none left.
-func (p *paper) shorten() bool {
+// shorten takes out the next thing, or as many rows as certainly are too many if
+// the text is over bytes too long; false if there is none left.
+func (p *paper) shorten(over int) bool {
+	keep := max(enough, p.full)
 	switch {
-	case len(p.rows) > max(enough, p.full):
-		p.rows = p.rows[:len(p.rows)-1]
-		p.noRows++
+	case len(p.rows) > keep:
+		n := min(max(over/maxRow, 1), len(p.rows)-keep)
+		p.rows = p.rows[:len(p.rows)-n]
+		p.noRows += n
 	case p.full > 0:
 		p.full--
 		p.noTexts++
