@@ -56,6 +56,7 @@ var sentinels = []struct {
 var codes = map[api.Code]int{
 	api.Invalid: exitUsage, api.NotFound: exitNotFound, api.Ambiguous: exitAmbiguous, api.Locked: exitLocked,
 	api.NoSpace: exitNoSpace, api.Unauthorized: exitRefused, api.Forbidden: exitRefused,
+	api.Foreign: exitForeign, api.Newer: exitNewer,
 	api.Starting: exitBusy, api.Rebuilding: exitBusy,
 }
 

@@ -89,6 +89,15 @@ func (a *app) start(ctx context.Context, dir home.Dir) (id api.Identity, fresh b
 		return id, false, err
 	}
 	id, err = awaitReady(ctx, c)
+	var said *api.Error
+	if err != nil && child != nil && !errors.As(err, &said) {
+		// It went away between two questions; then it knows why.
+		select {
+		case <-child.gone:
+			err = child.lastWord()
+		case <-ctx.Done():
+		}
+	}
 	return id, child != nil && id.PID == child.pid, err
 }
 

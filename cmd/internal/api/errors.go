@@ -25,6 +25,8 @@ const (
 	Internal     Code = "internal"           // 500: our fault; the log has the details
 	Locked       Code = "locked"             // 423: another process holds what is needed
 	NoSpace      Code = "no_space"           // 507: the disk is full
+	Foreign      Code = "foreign_folder"     // of a failed start: the folder is not cmem's
+	Newer        Code = "newer_version"      // of a failed start: a newer version wrote the folder
 )
 
 var statuses = map[Code]int{

@@ -71,9 +71,17 @@ func wanted(ctx context.Context, err error) error {
 	return err
 }
 
+// failedCode says to whoever waits for a start what kind of failure it was.
 func failedCode(err error) api.Code {
-	if errors.Is(err, durable.ErrLocked) {
+	switch {
+	case errors.Is(err, durable.ErrLocked):
 		return api.Locked
+	case errors.Is(err, home.ErrForeign), errors.Is(err, streams.ErrForeign):
+		return api.Foreign
+	case errors.Is(err, streams.ErrNewer):
+		return api.Newer
+	case errors.Is(err, streams.ErrDiskFull):
+		return api.NoSpace
 	}
 	return api.Internal
 }
