@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/spf13/cobra"
+
 	"cmem/cmd/internal/api"
 	"cmem/cmd/internal/client"
 	"cmem/cmd/internal/config"
@@ -15,7 +17,7 @@ import (
 	"cmem/streams/durable"
 )
 
-// The exit codes. They are part of the command line's contract.
+// The exit codes. They are part of the command line's contract; see newExitCodes.
 const (
 	exitOK        = 0
 	exitFailed    = 1  // anything not below
@@ -33,6 +35,30 @@ const (
 	exitBusy      = 13 // starting, or being rebuilt: try again
 	exitInterrupt = 130
 )
+
+// newExitCodes is the help topic that documents them.
+func newExitCodes() *cobra.Command {
+	return &cobra.Command{
+		Use: "exit-codes", Short: "What the exit codes mean",
+		Long: `  0  done
+  1  it failed, and no other code says how
+  2  a flag or an argument is wrong
+  3  there is no such thing, file or project
+  4  another process holds the data folder
+  5  the folder is not cmem's; nothing in it was touched
+  6  a newer version of cmem wrote the folder; nothing in it was touched
+  7  config.json or a CMEM_ variable is wrong
+  8  no worker runs where one is needed, or it does not answer
+  9  a verification failed, or files could not be read
+ 10  a project's name has several meanings
+ 11  the disk has too little space
+ 12  the worker did not let us in
+ 13  the worker is starting or rebuilding: try again
+130  interrupted
+
+cmem hook always ends with 0: hosts take anything else for an order.`,
+	}
+}
 
 // usageError is a mistake on the command line.
 type usageError struct{ error }

@@ -88,6 +88,7 @@ func (a *app) root() *cobra.Command {
 	for _, c := range root.Commands() {
 		strict(c)
 	}
+	root.AddCommand(newExitCodes())
 	return root
 }
 

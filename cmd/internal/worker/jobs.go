@@ -113,16 +113,24 @@ func (n *Node) Rebuild(ctx context.Context, r api.RebuildRequest, tell func(api.
 	if err := errors.Join(n.search.catchUp(ctx), n.contexts.catchUp(ctx)); err != nil {
 		return nil, err
 	}
-	steps := []step{{"records", n.records.rebuildAlone}, {"search", n.search.rebuildAlone}, {"context", n.contexts.rebuildAlone}}
 	if r.Verify {
 		// While records stand still, what follows them can be compared at one
 		// position. Without a comparison nothing has to stand still.
 		n.records.applying.Lock()
 		defer n.records.applying.Unlock()
-		steps[0].run = n.records.rebuild
 		if err := errors.Join(n.search.catchUp(ctx), n.contexts.catchUp(ctx)); err != nil {
 			return nil, err
 		}
+	}
+	// A new build of records makes its followers begin again; that is done here,
+	// once, and not by their loops too.
+	n.search.applying.Lock()
+	defer n.search.applying.Unlock()
+	n.contexts.applying.Lock()
+	defer n.contexts.applying.Unlock()
+	steps := []step{{"records", n.records.rebuildAlone}, {"search", n.search.rebuild}, {"context", n.contexts.rebuild}}
+	if r.Verify {
+		steps[0].run = n.records.rebuild
 	}
 	out := RebuildResult{Equal: r.Verify}
 	for _, step := range steps {

@@ -179,7 +179,7 @@ func (n *Node) makeTracks() {
 		rule = nil
 	}
 	n.records = &track[projections.Entry, *records.Store]{
-		name: "records", path: place("records.db"), head: n.head, log: n.log,
+		name: "records", path: place("records.db"), head: n.head, identity: log, log: n.log,
 		open: func(path string) (*records.Store, error) {
 			return records.Open(path, records.Config{
 				Rules: rule, Versions: versions() + observing(n.cfg.Observe), Log: log, Logger: n.log,
@@ -190,7 +190,7 @@ func (n *Node) makeTracks() {
 		unusable: []error{records.ErrDamaged, records.ErrVersion, projections.ErrOtherLog},
 	}
 	n.search = &track[records.Change, *search.Index]{
-		name: "search", path: place("search"), head: n.head, log: n.log,
+		name: "search", path: place("search"), head: n.head, identity: log, log: n.log,
 		open: func(path string) (*search.Index, error) {
 			return search.Open(path, search.Config{Source: source{n.records}, Version: versions(), Log: log, Logger: n.log})
 		},

@@ -39,6 +39,7 @@ type track[T any, M replay.Model[T]] struct {
 	feed     func() projections.Feed[T]
 	unusable []error // errors of open and of applying that a new build cures
 	head     func() streams.Position
+	identity string // of the log
 	log      *slog.Logger
 	applied  func() // called after each step, must not block; nil: nobody asks
 
@@ -189,7 +190,11 @@ func (t *track[T, M]) catchUp(ctx context.Context) error {
 		case err == nil || ctx.Err() != nil:
 			return err
 		case t.curable(err):
-			t.drop()
+			// What is of an earlier build of records can be read meanwhile; what
+			// is of another log cannot.
+			if t.foreign() {
+				t.drop()
+			}
 		case strings.Contains(err.Error(), "panic: ") && !t.panicked:
 			t.panicked = true
 		default:
@@ -211,6 +216,14 @@ func (t *track[T, M]) toEnd(ctx context.Context) error {
 		t.mu.Unlock()
 	}
 	return err
+}
+
+// foreign says that the model was made from another log than ours.
+func (t *track[T, M]) foreign() bool {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	at, err := t.model.Checkpoint()
+	return err != nil || at.Log != t.identity || at.Position > t.head()
 }
 
 // drop closes a model that must not be read.

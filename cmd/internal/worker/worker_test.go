@@ -204,6 +204,27 @@ func TestARebuildWhileReading(t *testing.T) {
 	reading.Wait()
 }
 
+// TestFollowersOfANewBuildBeginAgain: after a build of records alone, what
+// follows them is built too, and answers meanwhile.
+func TestFollowersOfANewBuildBeginAgain(t *testing.T) {
+	n := open(t, folder(t))
+	defer closed(t, n)
+	n.add(t, prompts("walrus-1", 20)...)
+	if _, err := n.Rebuild(t.Context(), api.RebuildRequest{Only: "records"}, func(api.Line) {}); err != nil {
+		t.Fatal(err)
+	}
+	if got := n.countFound(t, "walrus"); got != 20 {
+		t.Errorf("%d found before search was built again", got)
+	}
+	n.add(t, prompts("walrus-2", 5)...)
+	if got := n.countFound(t, "walrus"); got != 25 {
+		t.Errorf("%d found, want 25", got)
+	}
+	if m := n.search.status(); m.State != stateReady || m.Behind != 0 || m.Reason == "" {
+		t.Errorf("search is %+v", m)
+	}
+}
+
 // TestAQuietSessionIsIdled turns the clock, not the time.
 func TestAQuietSessionIsIdled(t *testing.T) {
 	dir := folder(t)
