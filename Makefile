@@ -17,11 +17,11 @@ quickstart: build ## the main job on a real session, in a temporary data folder
 test: race failpoint ## everything, race detector on
 
 race:
-	$(GO) test -race -timeout 20m ./...
+	$(GO) test -race -timeout 30m -parallel 4 ./...
 
 # The tests that need failpoints compiled in: processes killed at each durable step.
 failpoint:
-	$(GO) test -tags failpoint -timeout 20m -run 'Failpoint|Kill|Crash' ./streams/... ./ingest/... ./cmd/...
+	$(GO) test -tags failpoint -timeout 30m -parallel 4 -run 'Failpoint|Kill|Crash|Cut' ./streams/... ./ingest/... ./projections/... ./cmd/internal/acceptance
 
 lint: ## gofmt, vet, staticcheck, and the builds for macOS and Windows
 	@out=$$(gofmt -l cmd streams projections ingest observer replay); if [ -n "$$out" ]; then echo "not gofmt-ed:"; echo "$$out"; exit 1; fi
@@ -37,7 +37,7 @@ bench: ## the figures of docs/PERFORMANCE.md
 fuzz: ## each fuzz target for FUZZTIME
 	@set -e; for pkg in $$($(GO) list ./...); do \
 	  for f in $$($(GO) test -list '^Fuzz' $$pkg 2>/dev/null | grep '^Fuzz' || true); do \
-	    echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$pkg; \
+	    echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzzminimizetime 10x -fuzztime $(FUZZTIME) $$pkg; \
 	  done; done
 
 clean:

@@ -169,6 +169,7 @@ func TestKillAtEachStepLosesNothingAndRepeatsNothing(t *testing.T) {
 	p := build(t)
 	for _, name := range []string{"spool.created", "spool.written", "spool.synced", "spool.renamed", "spool.done"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			f := newFarm(t, p)
 			f.hook("")
 			f.hook(name + "=kill")
@@ -184,6 +185,7 @@ func TestKillAtEachStepLosesNothingAndRepeatsNothing(t *testing.T) {
 		"apply.records", "applied.records", "apply.search", "applied.search", "apply.context", "applied.context",
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			f := newFarm(t, p)
 			for range waiting(name) {
 				f.hook("")

@@ -21,6 +21,7 @@ func TestHooksAndTranscriptGiveTheSameFactsOnceInAnyOrder(t *testing.T) {
 	for _, row := range rows {
 		host, session := row["host"], row["session"]
 		t.Run(host+"/"+session, func(t *testing.T) {
+			t.Parallel()
 			orders := []struct {
 				name string
 				run  func(*house)

@@ -111,6 +111,7 @@ func (w *world) step(dir string) {
 func TestRebuildGivesEqualDigestsAfterRandomEvents(t *testing.T) {
 	for _, seed := range []uint64{1, 2} {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
 			h := newHouse(t)
 			w := newWorld(h, seed)
 			dir := t.TempDir()

@@ -47,6 +47,7 @@ func TestRulesFindWhatAReaderFinds(t *testing.T) {
 	}
 	for _, x := range all {
 		t.Run(filepath.Base(x.File), func(t *testing.T) {
+			t.Parallel()
 			h := newHouse(t)
 			h.replay(filepath.Join(testdata, x.File))
 			h.records(func(s *records.Store) { x.check(t, s) })

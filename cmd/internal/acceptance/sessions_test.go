@@ -52,6 +52,7 @@ func TestEverySessionGivesTheExpectedCounts(t *testing.T) {
 		}
 		files++
 		t.Run(row["file"], func(t *testing.T) {
+			t.Parallel()
 			h := newHouse(t)
 			path := fixture(row["client"], row["file"])
 			r := h.replay(path)
@@ -106,6 +107,7 @@ func fileSize(t *testing.T, path string) int64 {
 func TestPairsOfFilesShareWhatTheyRepeat(t *testing.T) {
 	for _, row := range table(t, filepath.Join(testdata, "transcripts/EXPECTED_PAIRS.tsv")) {
 		t.Run(row["files_in_order"], func(t *testing.T) {
+			t.Parallel()
 			h := newHouse(t)
 			var paths []string
 			for name := range strings.SplitSeq(row["files_in_order"], " then ") {
@@ -142,6 +144,7 @@ func TestCutAnywhereThenWholeChangesNothing(t *testing.T) {
 			continue
 		}
 		t.Run(row["file"], func(t *testing.T) {
+			t.Parallel()
 			path := fixture(row["client"], row["file"])
 			data, err := os.ReadFile(path)
 			if err != nil {
