@@ -25,14 +25,40 @@ import (
 // programs are cmem and cmem-hook with failpoints compiled in.
 type programs struct{ cmem, hook string }
 
-func build(t *testing.T) programs {
-	t.Helper()
-	dir := t.TempDir()
+var wasBuilt atomic.Bool
+
+// built makes them once for all tests; TestMain removes the folder.
+var built = sync.OnceValues(func() (programs, error) {
+	dir, err := os.MkdirTemp("", "cmem-acceptance")
+	if err != nil {
+		return programs{}, err
+	}
+	p := programs{filepath.Join(dir, "cmem"), filepath.Join(dir, "cmem-hook")}
 	out, err := exec.Command("go", "build", "-tags", "failpoint", "-o", dir+"/", "cmem/cmd/cmem", "cmem/cmd/cmem-hook").CombinedOutput()
 	if err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+		err = fmt.Errorf("go build: %w\n%s", err, out)
 	}
-	return programs{filepath.Join(dir, "cmem"), filepath.Join(dir, "cmem-hook")}
+	return p, err
+})
+
+func build(t *testing.T) programs {
+	t.Helper()
+	wasBuilt.Store(true)
+	p, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if wasBuilt.Load() {
+		if p, err := built(); err == nil {
+			os.RemoveAll(filepath.Dir(p.cmem))
+		}
+	}
+	os.Exit(code)
 }
 
 // farm is a data folder with real processes: a worker that is killed and hooks
