@@ -4,7 +4,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X cmem/cmd/internal/config.Version=$(VERSION)
 FUZZTIME ?= 60s
 
-.PHONY: all build test race lint bench fuzz quickstart clean
+.PHONY: all build test race failpoint compiler lint bench fuzz quickstart clean
 
 all: build
 
@@ -16,7 +16,13 @@ quickstart: build ## the main job on a real session, in a temporary data folder
 
 test: race failpoint ## everything, race detector on
 
-race:
+# The race detector needs cgo and so a C compiler.
+compiler:
+	@command -v cc >/dev/null || command -v gcc >/dev/null || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -q && apt-get install -qy gcc libc6-dev; \
+	  else echo "the race detector needs a C compiler: sudo apt-get install gcc libc6-dev"; exit 1; fi; }
+
+race: compiler
 	$(GO) test -race -timeout 30m -parallel 4 ./...
 
 # The tests that need failpoints compiled in: processes killed at each durable step.

@@ -21,7 +21,7 @@ const keepNotices = 7 * 24 * time.Hour
 func (r *run) emptyNotice() string {
 	return r.once("empty-payload/"+r.captured.UTC().Format("2006010215"),
 		"cmem: this hook was started without its payload, so nothing can be remembered. "+
-			"See `cmem doctor`; often another hook manager or a wrapper swallows standard input.")
+			"See `cmem status`; often another hook manager or a wrapper swallows standard input.")
 }
 
 // comesUp is how long a worker that was just started may take to answer before

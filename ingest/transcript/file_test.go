@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -253,5 +254,14 @@ func noiseBetweenRecords(t *testing.T) {
 	want := Report{Lines: 9, Values: 3, Noise: 6}
 	if report != want {
 		t.Errorf("got %+v, want %+v", report, want)
+	}
+}
+
+func TestWhatIsNoFileIsRefusedAtOnce(t *testing.T) {
+	if _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("a folder: %v", err)
+	}
+	if _, err := Open(os.DevNull); err == nil {
+		t.Error("a device was opened")
 	}
 }

@@ -134,11 +134,19 @@ func (s *scanner) one(line []byte, i int, ended bool) (int, bool) {
 	case line[i] != '{' && st == whole:
 		return i + n, s.bad(line, i, i+n, Noise)
 	case line[i] != '{':
-		return len(line), s.bad(line, i, len(line), Noise)
+		// Zeros of a power cut or a stray word may stand before a whole record.
+		end := len(line)
+		if j := bytes.Index(line[i:], objectStart); j > 0 {
+			end = i + j
+		}
+		return end, s.bad(line, i, end, Noise)
 	}
 	healed := s.heal(line, i)
 	return healed, s.bad(line, i, healed, Broken)
 }
+
+// objectStart is how records begin.
+var objectStart = []byte(`{"`)
 
 func (s *scanner) object(line []byte, i, end int) bool {
 	s.report.Values++

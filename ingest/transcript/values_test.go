@@ -43,7 +43,7 @@ func TestValuesOfALine(t *testing.T) {
 		"no line end":                  {`{"a":1}`, "0>7::{\"a\":1}\n"},
 		"glued":                        {"{\"a\":1}{\"b\":2}\n", "0>7::{\"a\":1}\n7>15::{\"b\":2}\n"},
 		"byte order mark, CR":          {"\xef\xbb\xbf{\"a\":1}\r\n\r\n", "3>12::{\"a\":1}\n"},
-		"text":                         {"=== x {\"a\":1}\n{\"b\":2}\n", "0>14:noise:=== x {\"a\":1}\n14>22::{\"b\":2}\n"},
+		"text":                         {"=== x {\"a\":1}\n{\"b\":2}\n", "0>5:noise:=== x\n6>14::{\"a\":1}\n14>22::{\"b\":2}\n"},
 		"no objects":                   {"[1,{\"a\":2}] null\n", "0>11:noise:[1,{\"a\":2}]\n12>17:noise:null\n"},
 		"cut, then a line":             {"{\"a\":\"x\n{\"b\":2}\n", "0>8:broken:{\"a\":\"x\n8>16::{\"b\":2}\n"},
 		"cut at the end":               {"{\"a\":1}\n{\"a\":\"x", "0>8::{\"a\":1}\n8>8:unfinished:{\"a\":\"x\n"},
@@ -260,6 +260,28 @@ func BenchmarkValues(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
+		}
+	}
+}
+
+// TestJunkBeforeARecordDoesNotSwallowIt: zeros that a power cut leaves, a word,
+// a stray brace; the record behind them on the same line is read.
+func TestJunkBeforeARecordDoesNotSwallowIt(t *testing.T) {
+	for _, junk := range []string{"\x00\x00\x00\x00", "garbage ", "}", "]], ", `"x"`, "123 ", "\x1b[31m"} {
+		text := `{"n":1}` + "\n" + junk + `{"n":2}` + "\n" + `{"n":3}` + "\n"
+		var got []string
+		for v, err := range Values(strings.NewReader(text), 0, nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v.Bad == OK {
+				got = append(got, string(v.Raw))
+			} else if int(v.Offset+v.Size) > len(text) || v.Next < v.Offset+v.Size {
+				t.Errorf("%q: piece %+v", junk, v)
+			}
+		}
+		if want := []string{`{"n":1}`, `{"n":2}`, `{"n":3}`}; !slices.Equal(got, want) {
+			t.Errorf("after %q: got %q, want %q", junk, got, want)
 		}
 	}
 }

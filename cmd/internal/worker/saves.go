@@ -26,7 +26,12 @@ func (n *Node) Save(ctx context.Context, r api.SaveRequest) (api.SaveAnswer, err
 	}
 	n.saving.Lock()
 	defer n.saving.Unlock()
-	project, name, err := n.projectFor(r.Project)
+	// A project's name is a stranger's text like any other.
+	named := n.clean(r.Project)
+	if named != r.Project && strings.TrimSpace(named) == "" {
+		return api.SaveAnswer{}, api.Errorf(api.Invalid, "nothing is left of the project's name without its private parts")
+	}
+	project, name, err := n.projectFor(named)
 	if err != nil {
 		return api.SaveAnswer{}, err
 	}
