@@ -154,7 +154,9 @@ func (l *Log) start(ctx context.Context) (err error) {
 func (l *Log) findStream(ctx context.Context, s *session, existed bool) error {
 	err := s.open(ctx)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		if existed || l.identity.Stream {
+		// A folder without the mark and without a block is a first start that died
+		// before anything could be appended.
+		if l.identity.Stream || existed && l.layout.hasBlocks() {
 			l.log.Error("the log's stream is missing", "dir", l.config.Dir)
 			return fmt.Errorf("%s: %w", l.config.Dir, ErrMissing)
 		}

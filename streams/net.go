@@ -167,3 +167,14 @@ func (l layout) removeNets(all []int) error {
 	}
 	return errors.Join(errs...)
 }
+
+// hasBlocks says whether the stream's folder holds any message.
+func (l layout) hasBlocks() bool {
+	blocks, err := filepath.Glob(filepath.Join(l.stream(), "msgs", "*.blk"))
+	for _, b := range blocks {
+		if info, err := os.Stat(b); err != nil || info.Size() > 0 {
+			return true
+		}
+	}
+	return err != nil
+}

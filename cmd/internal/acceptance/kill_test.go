@@ -145,9 +145,11 @@ func (f *farm) check() {
 	in := map[string]int{}
 	c := exec.Command(f.p.cmem, "log", "export")
 	c.Env = f.env("")
+	var said bytes.Buffer
+	c.Stderr = &said
 	out, err := c.Output()
 	if err != nil {
-		f.t.Fatalf("log export: %v", err)
+		f.t.Fatalf("log export: %v: %s", err, said.String())
 	}
 	for line := range bytes.Lines(out) {
 		var e struct{ ID, Type string }
