@@ -73,7 +73,6 @@ func TestKilledWorkerStartsAgain(t *testing.T) {
 }
 
 func TestFoldersThatAreNotOurs(t *testing.T) {
-	p := newPlace(t)
 	foreign := newPlace(t)
 	if err := os.MkdirAll(foreign.dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -130,7 +129,6 @@ func TestFoldersThatAreNotOurs(t *testing.T) {
 	if info, _ := os.Stat(foreign.dir); info.Mode().Perm() != 0o755 {
 		t.Errorf("a foreign folder's mode became %v", info.Mode())
 	}
-	_ = p
 }
 
 // TestANewVersionReplacesTheOldOnce builds a second version and starts both in
