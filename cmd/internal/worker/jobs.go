@@ -57,6 +57,7 @@ func (n *Node) Replay(ctx context.Context, r api.ReplayRequest, tell func(api.Li
 	if err := n.isPrepared(); err != nil {
 		return nil, err
 	}
+	defer widen()()
 	switch r.Observe {
 	case "", "none", "missing":
 	default:
@@ -105,6 +106,7 @@ func (n *Node) Rebuild(ctx context.Context, r api.RebuildRequest, tell func(api.
 	if err := n.isPrepared(); err != nil {
 		return nil, err
 	}
+	defer widen()()
 	// Deleted folders are built from nothing first: then there is something to
 	// compare with.
 	if err := n.settle(ctx); err != nil {
