@@ -19,23 +19,22 @@ func (m *matcher) collectWider(q Query, all []attempt) (attempt, *page, error) {
 	for i := range pages {
 		pages[i] = newPage(q)
 	}
-	err = m.collectUnion(u, all, pages)
+	orders, err := m.r.DocValueReader([]string{orderName})
+	if err == nil {
+		err = m.collectUnion(u, all, pages, orders)
+	}
 	if err = errors.Join(err, u.close()); err != nil {
 		return attempt{}, nil, err
 	}
 	for i, p := range pages {
 		if p.total > 0 {
-			return all[i], p, nil
+			return all[i], p, p.settle(orders)
 		}
 	}
 	return attempt{}, nil, nil
 }
 
-func (m *matcher) collectUnion(u *union, all []attempt, pages []*page) error {
-	orders, err := m.r.DocValueReader([]string{orderName})
-	if err != nil {
-		return err
-	}
+func (m *matcher) collectUnion(u *union, all []attempt, pages []*page, orders index.DocValueReader) error {
 	u.ctx = m.searching(u.matches())
 	if err := u.start(); err != nil {
 		return err
