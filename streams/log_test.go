@@ -416,3 +416,41 @@ func TestATimeKeepsItsNanoseconds(t *testing.T) {
 		t.Fatalf("got %v, want %v", got, e.Time)
 	}
 }
+
+// The folder of the stream is there before the stream: a first start that died
+// in between has lost nothing.
+func TestAFirstStartThatDiedBeforeItsStreamStartsAgain(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "log")
+	l, err := streams.Open(t.Context(), streams.Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	identity := filepath.Join(dir, "identity.json")
+	data, err := os.ReadFile(identity)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data = bytes.Replace(data, []byte(`"stream": true`), []byte(`"stream": false`), 1)
+	if err := os.WriteFile(identity, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stream := filepath.Join(dir, "jetstream/$G/streams/cmem")
+	for _, gone := range []string{filepath.Join(dir, "clean"), stream} {
+		if err := os.RemoveAll(gone); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(stream, "msgs"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if l, err = streams.Open(t.Context(), streams.Config{Dir: dir}); err != nil {
+		t.Fatal(err)
+	}
+	streamstest.Append(t, l, streamstest.Envelopes("s", 3)...)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cmem/cmd/internal/api"
 	"cmem/cmd/internal/client"
 	"cmem/ingest/project"
 )
@@ -63,7 +64,7 @@ func (a *app) newContext() *cobra.Command {
 func projectHere() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
-		return "", err
+		return "", api.Errorf(api.NotFound, "the working folder is not there (%v): name a project with --project", err)
 	}
 	return project.Find(dir).Key(), nil
 }

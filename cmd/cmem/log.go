@@ -168,6 +168,9 @@ func (a *app) verifyExport(path string) error {
 	if err != nil {
 		return fmt.Errorf("%w: %s: %w", errDiffers, path, err)
 	}
+	if n == 0 {
+		return fmt.Errorf("%w: %s has no line: nothing says that it is an export", errDiffers, path)
+	}
 	if a.json {
 		return a.print(map[string]any{"lines": n, "ok": true})
 	}

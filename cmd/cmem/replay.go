@@ -26,8 +26,11 @@ func (a *app) newReplay() *cobra.Command {
 			if r.Paths, err = transcriptPaths(append(transcripts, args...)); err != nil {
 				return err
 			}
-			if len(r.Paths) == 0 {
+			if len(transcripts)+len(args) == 0 {
 				return usageError{errors.New("give --transcript and at least one file or folder")}
+			}
+			if len(r.Paths) == 0 {
+				return api.Errorf(api.NotFound, "no transcript (*.jsonl, *.jsonl.zst) in %s", strings.Join(append(transcripts, args...), ", "))
 			}
 			if r.Observe != "none" && r.Observe != "missing" {
 				return usageError{fmt.Errorf("--observe is none or missing, not %q", r.Observe)}
@@ -65,7 +68,7 @@ func transcriptPaths(args []string) ([]string, error) {
 			if err != nil {
 				return err
 			}
-			if p == path && !d.IsDir() || !d.IsDir() && transcriptName(p) {
+			if p == path && !d.IsDir() || transcriptName(p) && (d.Type().IsRegular() || d.Type()&fs.ModeSymlink != 0) {
 				out = append(out, p)
 			}
 			return nil

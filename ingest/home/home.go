@@ -31,12 +31,15 @@ type Dir string
 var ErrForeign = errors.New("not a cmem data folder")
 
 // Resolve says which data folder to use: the flag, then CMEM_DATA_DIR, then
-// ~/.cmem. A leading ~ is the user's home; a relative path starts at the
-// working folder. It touches no file.
+// ~/.cmem. A leading ~ is the user's home. A relative flag starts at the working
+// folder; a relative CMEM_DATA_DIR starts at the user's home, because hooks run in
+// any folder and must meet the same data. It touches no file.
 func Resolve(flag string, getenv func(string) string) (Dir, error) {
 	path := flag
 	if path == "" {
-		path = getenv("CMEM_DATA_DIR")
+		if path = getenv("CMEM_DATA_DIR"); path != "" && path[0] != '~' && !filepath.IsAbs(path) {
+			path = "~/" + path
+		}
 	}
 	if path == "" {
 		path = "~/.cmem"

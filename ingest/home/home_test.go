@@ -64,6 +64,9 @@ func TestResolve(t *testing.T) {
 		{"/a/b", env("CMEM_DATA_DIR", "/c", "HOME", "/h"), "/a/b"},
 		{"", env("CMEM_DATA_DIR", "/c/", "HOME", "/h"), "/c"},
 		{"", env("HOME", "/h"), "/h/.cmem"},
+		{"", env("CMEM_DATA_DIR", "a/b", "HOME", "/h"), "/h/a/b"},
+		{"", env("CMEM_DATA_DIR", "./a", "HOME", "/h"), "/h/a"},
+		{"", env("CMEM_DATA_DIR", "../a", "HOME", "/h"), "/a"},
 		{"~/x", env("HOME", "/h"), "/h/x"},
 		{"", env("USERPROFILE", "/u"), "/u/.cmem"},
 	} {

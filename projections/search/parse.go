@@ -49,7 +49,7 @@ type reading struct {
 func parse(text string) reading {
 	var r reading
 	if len(text) > maxQueryBytes {
-		text = strings.ToValidUTF8(text[:maxQueryBytes], "")
+		text = beforeCut(text[:maxQueryBytes])
 		r.notes = append(r.notes, "only the beginning of the text was read")
 	}
 	text = straight.Replace(text)
@@ -70,6 +70,14 @@ func parse(text string) reading {
 		r.notes = append(r.notes, "only the first words were looked for")
 	}
 	return r
+}
+
+// beforeCut leaves out the word that a cut at the end of text may have halved.
+func beforeCut(text string) string {
+	if at := strings.LastIndexAny(text, " \t\n"); at > 0 {
+		return text[:at]
+	}
+	return strings.ToValidUTF8(text, "")
 }
 
 var straight = strings.NewReplacer("“", `"`, "”", `"`, "„", `"`, "«", `"`, "»", `"`)

@@ -270,3 +270,15 @@ func ExampleQuery() {
 	fmt.Println(a.told(nil))
 	// Output: all of: parse_json, "exact words", v; a leading minus does not exclude
 }
+
+func TestATextThatIsTooLongIsCutBetweenWords(t *testing.T) {
+	r := parse(strings.Repeat("alpha beta ", maxQueryBytes/11) + strings.Repeat("gamma", 5))
+	for _, c := range r.clauses {
+		if c.shown != "alpha" && c.shown != "beta" {
+			t.Errorf("%q was looked for", c.shown)
+		}
+	}
+	if len(r.notes) == 0 {
+		t.Error("not said")
+	}
+}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -118,7 +119,17 @@ type searching struct {
 	limit    int
 	offset   int
 	json     bool
+	notes    []string // how something was read that may have been meant otherwise
 }
+
+func (s *searching) note(format string, args ...any) {
+	s.notes = append(s.notes, fmt.Sprintf(format, args...))
+}
+
+const kindNames = "observations, sessions, prompts, texts and turns"
+
+// obsTypes are the usual types of observations; a model may be told to use others.
+var obsTypes = []string{"bugfix", "feature", "refactor", "change", "discovery", "decision"}
 
 // kinds by the names type= knows. claude-mem's sessions are summaries.
 var kinds = map[string][]records.DocKind{
@@ -153,6 +164,11 @@ func (p *params) kinds(s *searching) {
 			s.kinds = k
 		} else {
 			s.types = append(s.types, splitList(t)...)
+			for _, one := range splitList(t) {
+				if !slices.Contains(obsTypes, one) {
+					s.note("no kind of memory is called %s, so observations of that type were looked for; kinds are %s", quote(one), kindNames)
+				}
+			}
 		}
 	}
 	// Only observations have a type and concepts: others would pass a filter

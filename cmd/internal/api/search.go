@@ -56,7 +56,7 @@ func (h *handler) searchFor(w http.ResponseWriter, r *http.Request, change func(
 func (h *handler) find(ctx context.Context, s searching) (SearchAnswer, error) {
 	out := SearchAnswer{
 		Observations: []ObservationRow{}, Sessions: []SummaryRow{}, Prompts: []PromptRow{}, Texts: []TextRow{}, Turns: []TurnRow{},
-		Query: s.query, Limit: s.limit, Offset: s.offset, Order: []string{},
+		Query: s.query, Limit: s.limit, Offset: s.offset, Order: []string{}, Notes: s.notes,
 	}
 	var keys []string
 	err := h.Records(func(st *records.Store) (err error) {
@@ -230,6 +230,9 @@ func (a SearchAnswer) interpreted() string {
 
 func (a SearchAnswer) nothing(s searching) string {
 	out := "No results found" + a.matching()
+	for _, n := range s.notes {
+		out += "\n" + n
+	}
 	if note := a.interpreted(); note != "" {
 		out += "\n" + note
 	}
