@@ -257,6 +257,9 @@ func (c *committer) saved(chunk []*value) {
 		c.chain = v.messages[len(v.messages)-1].chain
 		v.position = Position(c.last)
 	}
+	if err := c.log.headFile.set(c.log.identity.Log, c.last); err != nil {
+		c.log.log.Warn("the head file was not written", "error", err)
+	}
 	c.log.head.set(Checkpoint{Log: c.log.identity.Log, Position: Position(c.last), Chain: c.chain})
 }
 

@@ -18,6 +18,9 @@ var (
 	// ErrMissing: the log was here and its stream is not. Nothing was created;
 	// what the server found is in net/.
 	ErrMissing = errors.New("the log's stream is missing")
+	// ErrDamaged: the log's files are damaged and this version must not mend them.
+	// Nothing was changed; a copy is kept.
+	ErrDamaged = errors.New("the log's files are damaged")
 	// ErrUnknown: whether the append was saved is not known now. The log finds
 	// out before the next append; sending the same envelopes again is safe.
 	ErrUnknown = errors.New("not known whether it was saved")

@@ -30,9 +30,23 @@ type gaps struct {
 	log  *slog.Logger
 	mu   sync.Mutex
 	seen map[Position]Gap // by First
+	told explained        // set before anything reads
+}
+
+// explain says whether findings tell of everything in the gap.
+func (g *gaps) explains(gap Gap) bool {
+	for at := gap.First; at <= gap.Last; at++ {
+		if !g.told.has(uint64(at)) {
+			return false
+		}
+	}
+	return true
 }
 
 func (g *gaps) found(gap Gap) {
+	if g.explains(gap) {
+		return
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if old, ok := g.seen[gap.First]; ok && old.Last >= gap.Last {

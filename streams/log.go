@@ -22,6 +22,9 @@ type Config struct {
 	Logger     *slog.Logger  // nil: silent
 	Reserve    int64         // bytes of disk that stay free; 0: 1 GB, negative: none
 	AckTimeout time.Duration // how long the server may take to save; 0: 10 s
+	// HeadFile, outside of Dir, remembers how far the log came, so that a shorter
+	// log is noticed; "": nothing does.
+	HeadFile string
 }
 
 // Opening says what Open found.
@@ -45,6 +48,8 @@ type Log struct {
 	codec    *codec
 	head     head
 	gaps     gaps
+	headFile *headFile
+	doubtful atomic.Bool // a block is damaged: the next start has to look at all
 
 	session    atomic.Pointer[session] // nil while no server runs
 	restarting sync.RWMutex            // held while the server is started again
@@ -81,7 +86,7 @@ func Open(ctx context.Context, c Config) (*Log, error) {
 		if s := l.session.Load(); s != nil {
 			s.stop()
 		}
-		return nil, errors.Join(err, l.lock.Release())
+		return nil, errors.Join(err, l.headFile.close(), l.lock.Release())
 	}
 	return l, nil
 }
@@ -134,6 +139,24 @@ func (l *Log) start(ctx context.Context) (err error) {
 	if err := l.step("open.netted"); err != nil {
 		return err
 	}
+	known, err := l.knownEnd()
+	if err != nil {
+		return fmt.Errorf("open log: %w", err)
+	}
+	if clean {
+		known = max(known, mark.Sequence)
+	}
+	if existed {
+		if err := l.mendMeta(ctx); err != nil {
+			return fmt.Errorf("open log: %w", err)
+		}
+		if err := l.lookAtBlocks(known); err != nil {
+			return fmt.Errorf("open log: %w", err)
+		}
+	}
+	if err := l.recallFindings(); err != nil {
+		return fmt.Errorf("open log: %w", err)
+	}
 	s, err := startServer(l.layout, l.log)
 	if err != nil {
 		return fmt.Errorf("open log: %w", err)
@@ -146,8 +169,37 @@ func (l *Log) start(ctx context.Context) (err error) {
 		return fmt.Errorf("open log: %w", err)
 	}
 	l.compareMark(mark, clean)
+	l.compareKnown(known)
 	l.tidy(net)
-	return nil
+	return l.noteEnd()
+}
+
+// knownEnd is the highest sequence that the head file says was acknowledged.
+func (l *Log) knownEnd() (uint64, error) {
+	seen, ok, err := readHeadFile(l.config.HeadFile)
+	if err != nil || !ok {
+		return 0, err
+	}
+	if seen.log != l.identity.Log {
+		l.find("%s is of another log (%s, this one is %s): the folder was exchanged", l.config.HeadFile, seen.log, l.identity.Log)
+		return 0, nil
+	}
+	return seen.sequence, nil
+}
+
+// compareKnown says where the log is shorter than it was.
+func (l *Log) compareKnown(known uint64) {
+	if l.committer.last < known {
+		l.find("the log ends at %d, %d was acknowledged: an older copy, or messages are lost", l.committer.last, known)
+	}
+}
+
+// noteEnd begins to remember the log's end outside of it.
+func (l *Log) noteEnd() (err error) {
+	if l.headFile, err = openHeadFile(l.config.HeadFile); err != nil {
+		return fmt.Errorf("open log: %w", err)
+	}
+	return l.headFile.set(l.identity.Log, l.committer.last)
 }
 
 // findStream never makes a stream where one was.
@@ -239,11 +291,11 @@ func (l *Log) close() error {
 		s.stop()
 	}
 	var err error
-	if s != nil && len(l.committer.doubt) == 0 {
+	if s != nil && len(l.committer.doubt) == 0 && !l.doubtful.Load() {
 		// A crash before this makes the next start unclean, which costs it time only.
 		err = l.mark()
 	}
-	if e := errors.Join(err, l.lock.Release()); e != nil {
+	if e := errors.Join(err, l.headFile.close(), l.lock.Release()); e != nil {
 		return fmt.Errorf("close log: %w", e)
 	}
 	return nil

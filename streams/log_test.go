@@ -387,7 +387,6 @@ func TestAMissingStreamIsAnAlarmAndNeverMade(t *testing.T) {
 	for name, remove := range map[string]string{
 		"whole store":   "jetstream",
 		"stream folder": "jetstream/$G/streams/cmem",
-		"meta file":     "jetstream/$G/streams/cmem/meta.inf",
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := streamstest.New(t)

@@ -12,6 +12,7 @@ type Report struct {
 	Bytes     int64 // of bodies as stored
 	Abandoned int64 // messages of values that never got their end
 	Gaps      []Gap
+	Told      []Gap      // gaps that a finding tells of
 	Broken    []Position // values that are not what the chain was made of
 }
 
@@ -25,6 +26,10 @@ func (l *Log) Verify(ctx context.Context) (Report, error) {
 	var r Report
 	j := l.joiner(0)
 	j.gap = func(g Gap) {
+		if l.gaps.explains(g) {
+			r.Told = append(r.Told, g)
+			return
+		}
 		r.Gaps = append(r.Gaps, g)
 		l.gaps.found(g)
 	}

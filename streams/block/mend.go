@@ -14,7 +14,7 @@ func Mend(data []byte, stream string, number int, from, upto uint64) (mended []b
 	}
 	m := mender{sums: s, out: make([]byte, 0, len(data))}
 	if from > 0 {
-		m.last = from - 1
+		m.last, m.begun = from-1, true
 	}
 	if _, err := Scan(data, stream, number, m.add); err != nil {
 		return nil, nil, err
@@ -26,6 +26,7 @@ func Mend(data []byte, stream string, number int, from, upto uint64) (mended []b
 type mender struct {
 	sums   *sums
 	out    []byte
+	begun  bool // last means something
 	last   uint64
 	time   int64
 	erased []Span
@@ -33,10 +34,10 @@ type mender struct {
 
 func (m *mender) add(r Record) {
 	if r.Kind != Tombstone && r.Sequence > m.last {
-		if m.last > 0 {
+		if m.begun {
 			m.eraseTo(r.Sequence - 1)
 		}
-		m.last, m.time = r.Sequence, r.Time
+		m.last, m.time, m.begun = r.Sequence, r.Time, true
 	}
 	m.out = append(m.out, r.Raw...)
 }

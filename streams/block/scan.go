@@ -119,15 +119,15 @@ func headers(b []byte) (all []map[string][]string) {
 		if at := bytes.Index(b, end); at >= 0 {
 			text = b[:at]
 		}
-		if h := fields(text); len(h) > 0 {
+		if h := Fields(text); len(h) > 0 {
 			all = append(all, h)
 		}
 	}
 	return all
 }
 
-// fields reads lines of "name: value" that are printable.
-func fields(text []byte) map[string][]string {
+// Fields reads a header: lines of "name: value" that are printable.
+func Fields(text []byte) map[string][]string {
 	h := map[string][]string{}
 	for line := range bytes.SplitSeq(text, []byte("\r\n")) {
 		name, value, ok := bytes.Cut(line, []byte(": "))
