@@ -191,9 +191,13 @@ func chunks(values []*value) (all [][]*value) {
 	return all
 }
 
-// room checks the reserve: a server that runs out of disk in the middle of an
-// append stays stuck, so it is never let come to that.
+// room checks that the folder is still there and has the reserve: a server that
+// runs out of disk in the middle of an append stays stuck, so it is never let come
+// to that.
 func (c *committer) room() error {
+	if err := c.log.lock.Check(); err != nil {
+		return err
+	}
 	reserve := c.log.config.Reserve
 	if reserve < 0 {
 		return nil

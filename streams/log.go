@@ -269,6 +269,10 @@ func (l *Log) Wait(ctx context.Context, after Position) error {
 	return l.head.wait(ctx, after, l.closing)
 }
 
+// Check says whether the log is still the one in its folder: ErrExchanged if that
+// was deleted or exchanged.
+func (l *Log) Check() error { return l.lock.Check() }
+
 // Gaps lists what reads since Open found missing or damaged, in order.
 func (l *Log) Gaps() []Gap { return l.gaps.list() }
 
