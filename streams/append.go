@@ -191,6 +191,10 @@ func chunks(values []*value) (all [][]*value) {
 	return all
 }
 
+// leastReserve is kept free whatever the settings say: a block, a batch and what
+// the server writes beside them.
+const leastReserve = 24 << 20
+
 // room checks that the folder is still there and has the reserve: a server that
 // runs out of disk in the middle of an append stays stuck, so it is never let come
 // to that.
@@ -198,10 +202,7 @@ func (c *committer) room() error {
 	if err := c.log.lock.Check(); err != nil {
 		return err
 	}
-	reserve := c.log.config.Reserve
-	if reserve < 0 {
-		return nil
-	}
+	reserve := max(c.log.config.Reserve, leastReserve)
 	free, err := durable.Free(c.log.config.Dir)
 	if err != nil {
 		return fmt.Errorf("free disk: %w", err)

@@ -20,7 +20,7 @@ import (
 type Config struct {
 	Dir        string        // the log's own folder, made if absent
 	Logger     *slog.Logger  // nil: silent
-	Reserve    int64         // bytes of disk that stay free; 0: 1 GB, negative: none
+	Reserve    int64         // bytes of disk that stay free; 0: 1 GB, negative: the least, 24 MB
 	AckTimeout time.Duration // how long the server may take to save; 0: 10 s
 	// HeadFile, outside of Dir, remembers how far the log came, so that a shorter
 	// log is noticed; "": nothing does.

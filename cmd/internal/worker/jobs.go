@@ -166,7 +166,7 @@ func apiError(err error) error {
 	switch {
 	case errors.As(err, &e):
 		return err
-	case errors.Is(err, streams.ErrDiskFull):
+	case errors.Is(err, streams.ErrDiskFull), durable.IsFull(err):
 		return api.Errorf(api.NoSpace, "the disk has less free than the reserve; nothing was lost, free some space")
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, os.ErrPermission):
 		return api.Errorf(api.NotFound, "%v", err)

@@ -80,7 +80,7 @@ func failedCode(err error) api.Code {
 		return api.Foreign
 	case errors.Is(err, streams.ErrNewer):
 		return api.Newer
-	case errors.Is(err, streams.ErrDiskFull):
+	case errors.Is(err, streams.ErrDiskFull), durable.IsFull(err):
 		return api.NoSpace
 	}
 	return api.Internal
