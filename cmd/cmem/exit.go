@@ -33,6 +33,8 @@ const (
 	exitNoSpace   = 11 // the disk is full
 	exitRefused   = 12 // the worker did not let us in
 	exitBusy      = 13 // starting, or being rebuilt: try again
+	exitDamaged   = 14 // the log cannot be opened: its files are gone or damaged
+	exitFindings  = 15 // the doctor found something to do
 	exitInterrupt = 130
 )
 
@@ -54,6 +56,8 @@ func newExitCodes() *cobra.Command {
  11  the disk has too little space
  12  the worker did not let us in
  13  the worker is starting or rebuilding: try again
+ 14  the log's files are gone or cannot be mended; nothing was touched
+ 15  cmem doctor found something to do
 130  interrupted
 
 cmem hook always ends with 0: hosts take anything else for an order.`,
@@ -72,6 +76,8 @@ var sentinels = []struct {
 }{
 	{home.ErrForeign, exitForeign}, {streams.ErrForeign, exitForeign}, {records.ErrForeign, exitForeign}, {search.ErrForeign, exitForeign},
 	{streams.ErrNewer, exitNewer},
+	{streams.ErrMissing, exitDamaged}, {streams.ErrDamaged, exitDamaged},
+	{errFindings, exitFindings},
 	{durable.ErrLocked, exitLocked}, {records.ErrLocked, exitLocked}, {search.ErrLocked, exitLocked},
 	{client.ErrNoWorker, exitNoWorker}, {client.ErrMute, exitNoWorker}, {client.ErrCut, exitNoWorker},
 	{errDiffers, exitDiffers}, {replay.ErrDiffers, exitDiffers},

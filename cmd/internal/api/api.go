@@ -48,6 +48,8 @@ type Writer interface {
 type Jobs interface {
 	Replay(ctx context.Context, r ReplayRequest, tell func(Line)) (any, error)
 	Rebuild(ctx context.Context, r RebuildRequest, tell func(Line)) (any, error)
+	// Doctor looks for what is wrong and changes nothing.
+	Doctor(ctx context.Context, deep bool, tell func(Line)) (any, error)
 	Nudge()
 	RetrySpool(ctx context.Context) (moved int, err error)
 }
@@ -148,4 +150,5 @@ func (h *handler) writing(r *router) {
 	r.stream("GET /api/log/tail", h.tail)
 	r.plain("GET /api/log/damage", h.damage)
 	r.stream("POST /api/log/verify", h.verify)
+	r.stream("POST /api/doctor", h.doctor)
 }

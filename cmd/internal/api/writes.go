@@ -92,6 +92,14 @@ func (h *handler) verify(w http.ResponseWriter, r *http.Request) error {
 	return job(w, r, func(ctx context.Context, _ func(Line)) (any, error) { return h.Verify(ctx) })
 }
 
+func (h *handler) doctor(w http.ResponseWriter, r *http.Request) error {
+	var in DoctorRequest
+	if err := readBody(r, &in); err != nil {
+		return err
+	}
+	return job(w, r, func(ctx context.Context, tell func(Line)) (any, error) { return h.Doctor(ctx, in.Deep, tell) })
+}
+
 func (h *handler) damage(w http.ResponseWriter, r *http.Request) error {
 	all, err := h.Damage(r.Context())
 	if err != nil {

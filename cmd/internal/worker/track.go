@@ -131,6 +131,16 @@ func (t *track[T, M]) read(f func(M) error) error {
 	return f(t.model)
 }
 
+// position is how far the model in use has come.
+func (t *track[T, M]) position() (at streams.Position, err error) {
+	err = t.read(func(m M) error {
+		c, err := m.Checkpoint()
+		at = c.Position
+		return err
+	})
+	return at, err
+}
+
 // unavailable is called with mu held.
 func (t *track[T, M]) unavailable() *api.Error {
 	switch t.state {

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"cmem/cmd/internal/api"
+	"cmem/cmd/internal/client"
+)
+
+// errFindings: the doctor found something that is worse than a note.
+var errFindings = errors.New("the doctor found something")
+
+func (a *app) newDoctor() *cobra.Command {
+	var r api.DoctorRequest
+	c := &cobra.Command{
+		Use: "doctor", Short: "Look for what is wrong, and say the next safe step; with --deep read everything",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			var d api.Diagnosis
+			err := a.with(c.Context(), func(peer *client.Client) error {
+				bar := a.newBar()
+				defer bar.end()
+				return peer.Run(c.Context(), "/api/doctor", r, &d, bar.show)
+			})
+			if err != nil {
+				var found bool
+				if d, found = diagnose(err); !found {
+					return err
+				}
+				return a.showUnopened(d, err)
+			}
+			return a.showDiagnosis(d)
+		},
+	}
+	c.Flags().BoolVar(&r.Deep, "deep", false, "read the whole log, and compare the read models with it")
+	return c
+}
+
+// unopened are findings that keep the data folder from being opened at all, by the
+// exit code of the error.
+var unopened = map[int]struct{ code, next string }{
+	exitLocked:  {"folder.locked", "wait for the process that is named, or end it"},
+	exitForeign: {"folder.foreign", "give another folder with --data or CMEM_DATA_DIR; nothing in this one was touched"},
+	exitNewer:   {"folder.newer", "use the newer version of cmem; nothing was touched"},
+	exitConfig:  {"config", "correct the setting"},
+	exitNoSpace: {"disk.full", "free some space; hooks are kept in the spool as long as that can be written"},
+	exitDamaged: {"log.missing", "keep the folder as it is; put log/ back from a backup, or begin a new one and replay the transcripts"},
+}
+
+// diagnose makes a finding of an error that kept everything else from being looked
+// at.
+func diagnose(err error) (api.Diagnosis, bool) {
+	u, ok := unopened[exitCode(err)]
+	if !ok {
+		return api.Diagnosis{}, false
+	}
+	return api.Diagnosis{Findings: []api.Finding{{Code: u.code, Severity: api.Broken, What: err.Error(), Next: u.next}}}, true
+}
+
+// showUnopened leaves the sentence to the error, which has the exit code too.
+func (a *app) showUnopened(d api.Diagnosis, err error) error {
+	if a.json {
+		return errors.Join(err, a.print(d))
+	}
+	a.say("next: %s", d.Findings[0].Next)
+	return err
+}
+
+func (a *app) showDiagnosis(d api.Diagnosis) error {
+	if a.json {
+		if err := a.print(d); err != nil {
+			return err
+		}
+	} else {
+		a.sayDiagnosis(d)
+	}
+	if !d.Healthy {
+		return fmt.Errorf("%w: the worst is %s", errFindings, d.Worst())
+	}
+	return nil
+}
+
+func (a *app) sayDiagnosis(d api.Diagnosis) {
+	for _, f := range d.Findings {
+		a.say("%-8s %-18s %s", f.Severity, f.Code, f.What)
+		for _, e := range f.Evidence {
+			a.say("%28s%s", "", e)
+		}
+		a.say("%28snext: %s", "", f.Next)
+	}
+	if len(d.Findings) == 0 {
+		a.say("nothing is wrong")
+	}
+}

@@ -1,0 +1,159 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"cmem/cmd/internal/api"
+	"cmem/ingest/home"
+	"cmem/ingest/spool"
+	"cmem/streams"
+	"cmem/streams/durable"
+)
+
+// examination collects what a doctor finds.
+type examination struct {
+	node     *Node
+	findings []api.Finding
+}
+
+func (x *examination) find(code string, severity api.Severity, next, what string, args ...any) *api.Finding {
+	x.findings = append(x.findings, api.Finding{Code: code, Severity: severity, What: fmt.Sprintf(what, args...), Next: next})
+	return &x.findings[len(x.findings)-1]
+}
+
+// Doctor looks at everything that can be wrong with the data folder, and with deep
+// also reads the whole log and compares the read models with it. It changes
+// nothing.
+func (n *Node) Doctor(ctx context.Context, deep bool, tell func(api.Line)) (any, error) {
+	if err := n.isPrepared(); err != nil {
+		return nil, err
+	}
+	began := n.now()
+	x := &examination{node: n, findings: []api.Finding{}}
+	checks := []func(context.Context) error{x.folder, x.log, x.spool, x.models}
+	if deep {
+		checks = append(checks, x.blocks, x.chain, x.ids, x.index)
+	}
+	for i, check := range checks {
+		tell(api.Line{Stage: "doctor", Done: int64(i), Total: int64(len(checks))})
+		n.touch()
+		if err := check(ctx); err != nil {
+			return nil, err
+		}
+	}
+	out := api.Diagnosis{Findings: x.findings, Deep: deep, Milliseconds: n.now().Sub(began).Milliseconds()}
+	out.Healthy = out.Worst() < api.Warning
+	return out, nil
+}
+
+// folder: who may read it, what disk it is on.
+func (x *examination) folder(context.Context) error {
+	n := x.node
+	if what, err := n.dir.Readable(); err != nil {
+		return err
+	} else if len(what) > 0 {
+		x.find("folder.open", api.Warning, "take the rights of others away: chmod -R go-rwx on the data folder",
+			"others may read or change %d files of the data folder", len(what)).Evidence = what[:min(len(what), 20)]
+	}
+	free, err := durable.Free(string(n.dir))
+	if err != nil {
+		return err
+	}
+	if reserve := int64(n.cfg.ReserveMB) << 20; free < reserve {
+		x.find("disk.reserve", api.Broken, "free some space, or lower the setting reserve_mb; hooks are kept in the spool until then, and go in by themselves",
+			"%d MB of disk are free, %d MB are kept free: the log takes nothing in", free>>20, reserve>>20)
+	}
+	return nil
+}
+
+func (x *examination) log(context.Context) error {
+	n := x.node
+	opening := n.stream.Opening()
+	if !opening.Clean {
+		x.find("log.unclean", api.Note, "nothing: what was acknowledged is there", "the worker before this one was killed")
+	}
+	findings, err := n.stream.Findings()
+	if err != nil {
+		return err
+	}
+	for _, f := range findings {
+		if f.Count() == 0 {
+			continue
+		}
+		found := x.find("log.damaged", api.Warning, "see cmem log damage; what is in transcripts comes back with cmem replay", "%s", f.String())
+		for _, l := range append(f.Lost, f.Spoiled...) {
+			found.Evidence = append(found.Evidence, fmt.Sprintf("positions %d to %d", l.First, l.Last))
+		}
+	}
+	x.gaps()
+	if err := n.stream.Check(); errors.Is(err, streams.ErrExchanged) {
+		x.find("log.exchanged", api.Broken, "cmem stop, then cmem start", "the folder this worker has open is not the one at %s any more", n.dir)
+	}
+	return nil
+}
+
+// gaps are what reads came upon since the log was opened.
+func (x *examination) gaps() {
+	for _, g := range x.node.stream.Gaps() {
+		x.find("log.gap", api.Broken, "stop the worker and start it: the start mends the files and names what is lost", "%s", g.String())
+	}
+}
+
+// old is how long a spool file may wait while a worker runs.
+const old = time.Minute
+
+func (x *examination) spool(context.Context) error {
+	n := x.node
+	waiting, oldest, strange, err := spoolFiles(n.dir, n.now())
+	if err != nil {
+		return err
+	}
+	if waiting > 0 && oldest > old {
+		x.find("spool.waiting", api.Warning, "see the worker's log for why; nothing is lost", "%d events wait in the spool, the oldest for %s", waiting, oldest.Round(time.Second))
+	}
+	if strange > 0 {
+		x.find("spool.strange", api.Note, "look at them and take them away", "%d files in %s are not cmem's", strange, n.dir.Spool())
+	}
+	if held := entries(n.dir.Held()); held > 0 {
+		x.find("spool.held", api.Warning, "cmem spool retry", "%d events could not enter the log for days and are held", held)
+	}
+	if corrupt := files(n.dir.Corrupt()); corrupt > 0 {
+		x.find("spool.corrupt", api.Warning, "look at them: each may be part of an event", "%d files of the spool are no events; they are kept in %s", corrupt, n.dir.Corrupt())
+	}
+	return nil
+}
+
+func spoolFiles(dir home.Dir, now time.Time) (waiting int, oldest time.Duration, strange int, err error) {
+	all, err := os.ReadDir(dir.Spool())
+	for _, e := range all {
+		if e.IsDir() {
+			continue
+		}
+		if _, ours := spool.ParseName(e.Name()); !ours {
+			strange++
+			continue
+		}
+		waiting++
+		if info, err := os.Stat(filepath.Join(dir.Spool(), e.Name())); err == nil {
+			oldest = max(oldest, now.Sub(info.ModTime()))
+		}
+	}
+	return waiting, oldest, strange, err
+}
+
+func (x *examination) models(context.Context) error {
+	for _, m := range x.node.models() {
+		switch {
+		case m.State == stateFailed:
+			x.find("model."+m.Name, api.Broken, "cmem rebuild", "%s cannot be kept up to date: %s", m.Name, m.Reason)
+		case m.State != stateReady:
+			x.find("model."+m.Name, api.Note, "wait: it is being built again", "%s is %s, %d %%", m.Name, m.State, m.Percent)
+		}
+	}
+	return nil
+}

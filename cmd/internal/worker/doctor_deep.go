@@ -1,0 +1,163 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"cmem/cmd/internal/api"
+	"cmem/projections/records"
+	"cmem/projections/search"
+	"cmem/streams"
+)
+
+// blocks reads every file of the log.
+func (x *examination) blocks(ctx context.Context) error {
+	before := len(x.node.stream.Gaps())
+	_, err := x.node.stream.CheckBlocks(ctx, func(ctx context.Context, _ time.Duration) error { return ctx.Err() })
+	if len(x.node.stream.Gaps()) > before {
+		x.gaps()
+	}
+	return err
+}
+
+// chain follows the log's own links.
+func (x *examination) chain(ctx context.Context) error {
+	r, err := x.node.stream.Verify(ctx)
+	if err != nil {
+		return err
+	}
+	for _, g := range r.Gaps {
+		x.find("log.gap", api.Broken, "stop the worker and start it: the start mends the files and names what is lost", "%s", g.String())
+	}
+	for _, p := range r.Broken {
+		x.find("log.chain", api.Broken, "keep the folder as it is and compare with a backup: somebody changed the log", "position %d is not what the chain was made of", p)
+	}
+	return nil
+}
+
+// ids compares the id table with the log: an id that is missing there is taken in
+// twice when it comes again.
+func (x *examination) ids(ctx context.Context) error {
+	var batch []string
+	missing, examples := 0, []string(nil)
+	ask := func() error {
+		held, _, err := table{x.node.records}.Lookup(batch)
+		for i, h := range held {
+			if !h.OK {
+				missing++
+				examples = append(examples, batch[i])
+			}
+		}
+		batch = batch[:0]
+		examples = examples[:min(len(examples), 20)]
+		return err
+	}
+	upto, err := x.node.records.position()
+	if err != nil {
+		return err
+	}
+	for r, err := range x.node.stream.Read(ctx, 0) {
+		if err != nil {
+			return err
+		}
+		if r.Position > upto {
+			break
+		}
+		if batch = append(batch, r.Envelope.ID); len(batch) >= 500 {
+			if err := ask(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := ask(); err != nil {
+		return err
+	}
+	if missing > 0 {
+		x.find("records.ids", api.Broken, "cmem rebuild --only records", "%d events of the log are not in the id table", missing).Evidence = examples
+	}
+	return nil
+}
+
+// index compares the documents of the index with those of records.
+func (x *examination) index(ctx context.Context) error {
+	want := map[records.Doc]bool{}
+	if err := x.documents(ctx, want); err != nil {
+		return err
+	}
+	orphans, examples := 0, []string(nil)
+	note := func(d records.Doc) {
+		if examples = append(examples, fmt.Sprintf("%s %d", d.Kind, d.ID)); len(examples) > 20 {
+			examples = examples[:20]
+		}
+	}
+	err := x.node.search.read(func(s *search.Index) error {
+		for d, err := range s.IDs() {
+			if err != nil {
+				return err
+			}
+			if !want[d] {
+				orphans++
+				note(d)
+			}
+			delete(want, d)
+		}
+		return nil
+	})
+	if err == nil {
+		err = x.lacking(want)
+	}
+	for d := range want {
+		note(d)
+	}
+	if len(want)+orphans > 0 {
+		x.find("search.documents", api.Broken, "cmem rebuild --only search", "the index lacks %d documents that records have, and has %d that they have not", len(want), orphans).Evidence = examples
+	}
+	return err
+}
+
+// lacking leaves in want what has something to be found by: a turn without tool
+// uses has not.
+func (x *examination) lacking(want map[records.Doc]bool) error {
+	for d := range want {
+		_, ok, err := source{x.node.records}.Document(d)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			delete(want, d)
+		}
+	}
+	return nil
+}
+
+// documents are those that the index has to have at its position.
+func (x *examination) documents(ctx context.Context, all map[records.Doc]bool) error {
+	upto, err := x.node.search.position()
+	if err != nil {
+		return err
+	}
+	return x.node.records.read(func(s *records.Store) error {
+		var at streams.Checkpoint
+		for {
+			batch, next, err := s.Changes().Next(ctx, at, 2000)
+			if err != nil {
+				return err
+			}
+			for _, c := range batch {
+				if c.Position > upto {
+					continue
+				}
+				if c.Deleted {
+					delete(all, c.Doc)
+				} else {
+					all[c.Doc] = true
+				}
+			}
+			if len(batch) == 0 && next == at {
+				return nil
+			}
+			at = next
+		}
+	})
+}
