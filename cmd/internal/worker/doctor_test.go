@@ -69,19 +69,6 @@ func TestTheDoctorNamesWhatIsWrong(t *testing.T) {
 			must(t, os.Rename(n.dir.Log(), n.dir.Log()+".away"))
 			t.Cleanup(func() { _ = os.Rename(n.dir.Log()+".away", n.dir.Log()) })
 		},
-		"search.documents": func(t *testing.T, n *Node) {
-			err := n.Search(func(x *search.Index) error {
-				at, err := x.Checkpoint()
-				if err != nil {
-					return err
-				}
-				for d := range x.IDs() {
-					return x.Apply([]records.Change{{Doc: d, Position: at.Position, Deleted: true}}, at)
-				}
-				return nil
-			})
-			must(t, err)
-		},
 	} {
 		t.Run(code, func(t *testing.T) {
 			n := open(t, folder(t))
@@ -92,6 +79,36 @@ func TestTheDoctorNamesWhatIsWrong(t *testing.T) {
 				t.Errorf("%+v", d)
 			}
 		})
+	}
+}
+
+// nothing knows no document.
+type nothing struct{}
+
+func (nothing) Document(records.Doc) (doc records.Document, ok bool, err error) {
+	return doc, false, nil
+}
+
+func TestTheDoctorComparesTheIndexWithRecords(t *testing.T) {
+	dir := folder(t)
+	n := open(t, dir)
+	n.add(t, prompts("walrus-1", 20)...)
+	log := n.stream.Identity()
+	closed(t, n)
+	x, err := search.Open(filepath.Join(dir.Read(), "search"), search.Config{Source: nothing{}, Version: versions(), Log: log})
+	must(t, err)
+	at, err := x.Checkpoint()
+	must(t, err)
+	for d, err := range x.IDs() {
+		must(t, err)
+		must(t, x.Apply([]records.Change{{Doc: d, Position: at.Position, Deleted: true}}, at))
+		break
+	}
+	must(t, x.Close())
+	n = open(t, dir)
+	defer closed(t, n)
+	if codes, d := examined(t, n); !slices.Equal(codes, []string{"search.documents"}) || d.Healthy {
+		t.Errorf("%+v", d)
 	}
 }
 
