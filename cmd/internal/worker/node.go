@@ -118,6 +118,9 @@ func (n *Node) open(ctx context.Context) (err error) {
 	if n.stream, err = streams.Open(ctx, streams.Config{Dir: n.dir.Log(), Logger: n.log, Reserve: reserve}); err != nil {
 		return err
 	}
+	if opening := n.stream.Opening(); !opening.Clean {
+		n.log.Warn(unclean(opening))
+	}
 	for _, found := range n.stream.Opening().Found {
 		n.log.Warn("log", "found", found)
 	}
