@@ -155,10 +155,11 @@ func (p *paper) session(s records.Summary) row {
 // texts are the lines below a row that is shown in full.
 func texts(o records.Observation) []string {
 	var out []string
-	if s := oneLine(o.Subtitle); s != "" {
+	story := lines(o.Narrative)
+	if s := oneLine(o.Subtitle); s != "" && !(len(story) > 0 && excerpt(s, story[0])) {
 		out = append(out, cut(s, maxLine))
 	}
-	for _, l := range lines(o.Narrative) {
+	for _, l := range story {
 		out = append(out, cut(l, maxTexts))
 	}
 	for _, f := range o.Facts {

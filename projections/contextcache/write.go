@@ -105,7 +105,7 @@ func (p *paper) days(b *strings.Builder) {
 	day := ""
 	said := &heard{}
 	if p.last != nil {
-		said.before(oneLine(p.last.Request))
+		said.news(oneLine(p.last.Request))
 	}
 	for i, r := range p.rows {
 		at := r.time.In(p.zone)
@@ -115,9 +115,9 @@ func (p *paper) days(b *strings.Builder) {
 		}
 		p.row(b, r, at.Format("15:04"))
 		if i < p.full {
-			said.before(r.title)
+			said.news(r.title)
 			for _, t := range r.texts {
-				if !said.before(t) {
+				if t = said.news(t); t != "" {
 					fmt.Fprintf(b, "  %s\n", t)
 				}
 			}
@@ -129,21 +129,33 @@ func (p *paper) days(b *strings.Builder) {
 // behind every observation of a turn, and is told once.
 type heard struct{ lines []string }
 
-// before says whether the line, or one that it is the beginning of, was written
-// before, and remembers it. Facts and files belong to their observation and are
+// news is what line says that no line before said: all of it, what follows a line
+// it begins with, or nothing. Facts and files belong to their observation and are
 // always told.
-func (h *heard) before(line string) bool {
+func (h *heard) news(line string) string {
 	if strings.HasPrefix(line, "- ") || strings.HasPrefix(line, "changed: ") || strings.HasPrefix(line, "(more in ") {
-		return false
+		return line
 	}
-	beginning := strings.TrimSuffix(line, "…")
+	rest := line
 	for _, l := range h.lines {
-		if line == l || beginning != line && strings.HasPrefix(l, beginning) {
-			return true
+		if excerpt(line, l) {
+			return ""
+		}
+		if after, ok := strings.CutPrefix(line, l+" "); ok && len(l) >= sentence {
+			rest = after
 		}
 	}
 	h.lines = append(h.lines, line)
-	return false
+	return rest
+}
+
+// sentence is how long, in bytes, a line must be for its repetition to be one.
+const sentence = 20
+
+// excerpt says whether part is whole, or its beginning.
+func excerpt(part, whole string) bool {
+	beginning, cut := strings.CutSuffix(part, "…")
+	return part == whole || cut && beginning != "" && strings.HasPrefix(whole, beginning)
 }
 
 func (p *paper) row(b *strings.Builder, r row, when string) {
