@@ -89,9 +89,9 @@ func (a *app) showHooks(h api.HookStats) {
 		last = append(last, fmt.Sprintf("%s %s at %s", s.Host, s.Event, a.local(s.Time)))
 	}
 	if len(last) == 0 {
-		last = []string{"no host delivered any of the newest events"}
+		last = []string{"nothing among the newest events"}
 	}
-	a.say("hooks     last: %s", strings.Join(last, ", "))
+	a.say("hooks     last delivered: %s", strings.Join(last, ", "))
 	for _, c := range h.Counters {
 		line := fmt.Sprintf("%s: %s", times(c.Count), c.Meaning)
 		if c.Last != "" {

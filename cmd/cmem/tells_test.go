@@ -68,7 +68,7 @@ func TestAnUncleanStopIsToldOnce(t *testing.T) {
 
 func TestStatusTellsWhetherHooksDeliver(t *testing.T) {
 	p := newPlace(t)
-	if out := p.run("status"); !strings.Contains(out, "no host delivered any of the newest events") {
+	if out := p.run("status"); !strings.Contains(out, "last delivered: nothing among the newest events") {
 		t.Errorf("before any hook: %s", out)
 	}
 	p.hook("UserPromptSubmit", prompt("s1", "hello"))
@@ -79,7 +79,7 @@ func TestStatusTellsWhetherHooksDeliver(t *testing.T) {
 	}
 	out := p.run("status")
 	for _, want := range []string{
-		"last: claude-code UserPromptSubmit at 20", "once: a hook got no payload", "once: cmem-hook was called for a host it does not know",
+		"last delivered: claude-code UserPromptSubmit at 20", "once: a hook got no payload", "once: cmem-hook was called for a host it does not know",
 		"1 not of the spool", "notes.txt",
 	} {
 		if !strings.Contains(out, want) {

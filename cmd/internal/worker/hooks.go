@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"cmem/cmd/internal/api"
@@ -68,24 +69,50 @@ func (n *Node) hookCounters() []api.HookCounter {
 // lookBack is how many positions are searched for the last event of a hook.
 const lookBack = 500
 
+// delivered remembers what hooks delivered last, so that asking again reads only
+// what came since.
+type delivered struct {
+	mu   sync.Mutex // guards what follows
+	at   streams.Position
+	last map[string]streams.Record // by host, without bodies
+}
+
 // lastHooks finds the newest event that each host's hook delivered, sorted by
-// host. What came before the newest lookBack positions is not looked at.
+// host. What came more than lookBack positions before the first question is not
+// looked at.
 func (n *Node) lastHooks(ctx context.Context) ([]api.HookSeen, error) {
-	head := n.head()
-	last := map[string]streams.Record{}
-	for r, err := range n.stream.Read(ctx, head-min(head, lookBack)) {
-		if err != nil {
-			return []api.HookSeen{}, err
-		}
-		if live := r.Envelope.Type == envelope.HookReceived; live && !r.Envelope.Time.Before(last[r.Envelope.Source].Envelope.Time) {
-			r.Envelope.Body = nil
-			last[r.Envelope.Source] = r
-		}
+	d := &n.delivered
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.catchUp(ctx, n.stream); err != nil {
+		return []api.HookSeen{}, err
 	}
-	out := make([]api.HookSeen, 0, len(last))
-	for host, r := range last {
+	out := make([]api.HookSeen, 0, len(d.last))
+	for host, r := range d.last {
 		out = append(out, api.HookSeen{Host: host, Event: r.Envelope.Event, Time: r.Envelope.Time.UTC().Format(time.RFC3339)})
 	}
 	slices.SortFunc(out, func(a, b api.HookSeen) int { return strings.Compare(a.Host, b.Host) })
 	return out, nil
+}
+
+func (d *delivered) catchUp(ctx context.Context, log *streams.Log) error {
+	if d.last == nil {
+		d.last = map[string]streams.Record{}
+	}
+	head := log.Head().Position
+	from := max(d.at, head-min(head, lookBack))
+	if from == head {
+		return nil
+	}
+	for r, err := range log.Read(ctx, from) {
+		if err != nil {
+			return err
+		}
+		d.at = r.Position
+		if r.Envelope.Type == envelope.HookReceived && !r.Envelope.Time.Before(d.last[r.Envelope.Source].Envelope.Time) {
+			r.Envelope.Body = nil
+			d.last[r.Envelope.Source] = r
+		}
+	}
+	return nil
 }

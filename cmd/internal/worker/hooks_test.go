@@ -60,6 +60,10 @@ func TestStatsSumWhatHooksCounted(t *testing.T) {
 	if l := s.Hooks.Last; len(l) != 1 || l[0].Host != "claude-code" || l[0].Time != "2026-01-02T03:02:00Z" {
 		t.Errorf("got %+v", l)
 	}
+	n.add(t, prompts("s2", 5)...)
+	if s, err = n.Stats(t.Context()); err != nil || s.Hooks.Last[0].Time != "2026-01-02T03:04:00Z" {
+		t.Errorf("after five more: %+v, %v", s.Hooks.Last, err)
+	}
 }
 
 func TestStatsTellThatTheReserveIsReached(t *testing.T) {

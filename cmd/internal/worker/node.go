@@ -64,8 +64,9 @@ type Node struct {
 	socket    string
 	port      int
 
-	cleaner cleaner
-	saving  sync.Mutex // one save at a time, so that equal ones meet
+	delivered delivered
+	cleaner   cleaner
+	saving    sync.Mutex // one save at a time, so that equal ones meet
 }
 
 // newNode opens nothing yet.
