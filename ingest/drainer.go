@@ -129,7 +129,8 @@ func (d *Drainer) once(ctx context.Context) (taken int, err error) {
 func (d *Drainer) take(ctx context.Context, envs []envelope.Envelope) error {
 	results, err := d.cfg.Ingester.Add(ctx, envs...)
 	d.count(results)
-	if errors.Is(err, streams.ErrUnknown) || errors.Is(err, streams.ErrDiskFull) || errors.Is(err, streams.ErrClosed) {
+	if errors.Is(err, streams.ErrUnknown) || errors.Is(err, streams.ErrDiskFull) ||
+		errors.Is(err, streams.ErrClosed) || errors.Is(err, streams.ErrExchanged) {
 		return fmt.Errorf("%w: %w", drain.ErrUnavailable, err)
 	}
 	return err

@@ -9,12 +9,20 @@
 // a sequence without a message, or a message that cannot be read, is counted and
 // named by Gaps and Verify, and reading goes on behind it.
 //
+// Damage to the files costs what was hit and nothing else. The server would cut a
+// damaged file off and give its sequences again; so after an unclean stop every
+// file is read before it may open them (package block), after a clean one the
+// newest is, and CheckBlocks reads the others while the log is open. What is
+// damaged is copied into evidence and written anew with every whole record at its
+// sequence; a Finding names what is gone, and TellDamage has the log say it.
+//
 // # Bytes
 //
 //	<Dir>/lock           flock of the one process that has the log open; its text is for messages only
 //	<Dir>/identity.json  format, version, the log's name, and whether its stream was ever made
 //	<Dir>/clean          written by Close, removed before the server starts; absent = killed
 //	<Dir>/jetstream/…    the server's: stream "cmem", one file per 8 MB
+//	<Dir>/evidence/<time>/  copies of damaged files as they were found, and finding.json
 //	<Dir>/net/<n>/…      what the stream's folder was before the n-th start; removed after the next clean one
 //
 // One message is one envelope in CloudEvents binary mode (package envelope), on
@@ -38,5 +46,5 @@
 //
 // It does not look for equal ids: who appends decides with its own table. (One
 // exception: after ErrUnknown, an envelope found to have been saved is not saved
-// again when it is sent again.) It does not repair.
+// again when it is sent again.)
 package streams

@@ -29,6 +29,9 @@ var (
 	ErrNotSaved = errors.New("not saved")
 	// ErrDiskFull: less than the reserve is free.
 	ErrDiskFull = errors.New("not enough free disk")
+	// ErrExchanged: the log's folder was deleted or exchanged while it was open.
+	// Nothing is appended any more: it would go to files that nobody can open.
+	ErrExchanged = durable.ErrExchanged
 	// ErrTooLarge: a body is over MaxBody or its attributes are over MaxAttributes.
 	ErrTooLarge = errors.New("too large for the log")
 	// ErrNotFound: no value is at this position.

@@ -16,6 +16,7 @@ type joiner struct {
 	gap   func(Gap)
 	next  uint64 // the sequence expected next
 
+	within   bool     // nothing was read yet, and it may begin in the middle of a value
 	run      []stored // parts of a value whose last has not come
 	previous Digest   // the chain before the next value
 	anchored bool     // … is known
@@ -45,6 +46,11 @@ func (j *joiner) add(m stored) (e entry, ok bool) {
 		j.damaged(m.sequence, m.sequence, err)
 		return e, false
 	}
+	if j.within && n > 1 {
+		j.within = n < of
+		return e, false // its value began before what is read
+	}
+	j.within = false
 	if n != len(j.run)+1 || n > 1 && first(m.header, headerSum) != first(j.run[0].header, headerSum) {
 		j.dropRun()
 		if n > 1 {

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"cmem/streams/durable"
@@ -20,7 +21,7 @@ import (
 type Config struct {
 	Dir        string        // the log's own folder, made if absent
 	Logger     *slog.Logger  // nil: silent
-	Reserve    int64         // bytes of disk that stay free; 0: 1 GB, negative: none
+	Reserve    int64         // bytes of disk that stay free; 0: 1 GB, negative: the least, 24 MB
 	AckTimeout time.Duration // how long the server may take to save; 0: 10 s
 	// HeadFile, outside of Dir, remembers how far the log came, so that a shorter
 	// log is noticed; "": nothing does.
@@ -42,6 +43,7 @@ type Log struct {
 	config   Config
 	log      *slog.Logger
 	layout   layout
+	server   string // its version: what layout its files have
 	identity identity
 	opening  Opening
 	lock     *durable.Lock
@@ -70,25 +72,33 @@ type Log struct {
 // On an error nothing was moved or deleted, and the lock is free again.
 func Open(ctx context.Context, c Config) (*Log, error) {
 	l, err := newLog(c)
+	if err == nil {
+		err = l.open(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}
+	return l, nil
+}
+
+// open leaves nothing behind on an error.
+func (l *Log) open(ctx context.Context) (err error) {
 	if err := l.layout.check(); err != nil {
-		return nil, err
+		return err
 	}
-	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
-		return nil, fmt.Errorf("open log: %w", err)
+	if err := os.MkdirAll(l.config.Dir, 0o700); err != nil {
+		return fmt.Errorf("open log: %w", err)
 	}
 	if l.lock, err = durable.Acquire(l.layout.lock()); err != nil {
-		return nil, fmt.Errorf("open log: %w", err)
+		return fmt.Errorf("open log: %w", err)
 	}
 	if err := l.start(ctx); err != nil {
 		if s := l.session.Load(); s != nil {
 			s.stop()
 		}
-		return nil, errors.Join(err, l.headFile.close(), l.lock.Release())
+		return errors.Join(err, l.headFile.close(), l.lock.Release())
 	}
-	return l, nil
+	return nil
 }
 
 func newLog(c Config) (*Log, error) {
@@ -108,7 +118,7 @@ func newLog(c Config) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open log: %w", err)
 	}
-	l := &Log{config: c, log: c.Logger, layout: layout{c.Dir}, codec: codec, closing: make(chan struct{}),
+	l := &Log{config: c, log: c.Logger, layout: layout{c.Dir}, server: server.VERSION, codec: codec, closing: make(chan struct{}),
 		gaps: gaps{log: c.Logger}, batchPrefix: batchPrefix(time.Now())}
 	l.committer = &committer{log: l, requests: make(chan *request), turn: make(chan struct{}, 1)}
 	return l, nil
@@ -268,6 +278,10 @@ func (l *Log) Head() Checkpoint { return l.head.get() }
 func (l *Log) Wait(ctx context.Context, after Position) error {
 	return l.head.wait(ctx, after, l.closing)
 }
+
+// Check says whether the log is still the one in its folder: ErrExchanged if that
+// was deleted or exchanged.
+func (l *Log) Check() error { return l.lock.Check() }
 
 // Gaps lists what reads since Open found missing or damaged, in order.
 func (l *Log) Gaps() []Gap { return l.gaps.list() }

@@ -453,3 +453,38 @@ func TestAFirstStartThatDiedBeforeItsStreamStartsAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// A tail may begin anywhere, also in the middle of a value: that is no damage.
+func TestReadingFromWithinAValueNamesNoGap(t *testing.T) {
+	l := streamstest.New(t)
+	envs := streamstest.Envelopes("s", 2)
+	envs[0].Body = noise(1 << 20)
+	at := streamstest.Append(t, l, envs...)
+	for after := streams.Position(1); after < at[0]; after++ {
+		if got := streamstest.Records(t, l, after); len(got) != 1 || got[0].Position != at[1] {
+			t.Errorf("after %d: %d records", after, len(got))
+		}
+	}
+	if gaps := l.Gaps(); len(gaps) > 0 {
+		t.Errorf("%v", gaps)
+	}
+}
+
+func TestAFolderThatWasDeletedTakesNothingMore(t *testing.T) {
+	l := streamstest.New(t)
+	streamstest.Append(t, l, streamstest.Envelope("s", 1))
+	if err := os.RemoveAll(l.Dir()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Append(t.Context(), streamstest.Envelope("s", 2)); !errors.Is(err, streams.ErrExchanged) {
+		t.Errorf("append: %v", err)
+	}
+	other, err := streams.Open(t.Context(), streams.Config{Dir: l.Dir(), Reserve: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := l.Append(t.Context(), streamstest.Envelope("s", 2)); !errors.Is(err, streams.ErrExchanged) {
+		t.Errorf("append with another log there: %v", err)
+	}
+}

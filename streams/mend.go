@@ -9,15 +9,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
-
 	"cmem/streams/block"
 	"cmem/streams/durable"
 )
 
-// mendable are the versions of the server whose blocks testdata/blocks has one
+// blockVersions are the versions of the server whose blocks testdata/blocks has one
 // of: what another version writes is not rewritten.
-var mendable = []string{"2.15.3"}
+var blockVersions = []string{"2.15.3"}
 
 // lookAtBlocks mends what an unclean stop may have left, and else looks at the
 // newest block only, which the server goes on writing.
@@ -65,9 +63,9 @@ func (l *Log) mendBlocks(known uint64, when string) error {
 	if err != nil {
 		return fmt.Errorf("damaged blocks are not opened before a copy of them is kept: %w", err)
 	}
-	if !slices.Contains(mendable, server.VERSION) {
+	if !slices.Contains(blockVersions, l.server) {
 		return fmt.Errorf("blocks %v are damaged and written by a server of version %s, which this version does not mend; a copy is in %s: %w",
-			f.Blocks, server.VERSION, f.Evidence, ErrDamaged)
+			f.Blocks, l.server, f.Evidence, ErrDamaged)
 	}
 	if err := l.step("mend.kept"); err != nil {
 		return err
@@ -81,7 +79,7 @@ const evidenceTime = "20060102T150405.000000000Z"
 // keepEvidence copies blocks into a new folder of evidence, durably.
 func (l *Log) keepEvidence(blocks []surveyed, reason string) (*Finding, error) {
 	now := time.Now().UTC()
-	f := &Finding{Found: now, Reason: reason, Server: server.VERSION, Lost: []Lost{}, Evidence: filepath.Join(l.layout.evidence(), now.Format(evidenceTime))}
+	f := &Finding{Found: now, Reason: reason, Server: l.server, Lost: []Lost{}, Evidence: filepath.Join(l.layout.evidence(), now.Format(evidenceTime))}
 	if err := os.MkdirAll(f.Evidence, 0o700); err != nil {
 		return nil, err
 	}

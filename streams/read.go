@@ -57,7 +57,7 @@ func (l *Log) entry(ctx context.Context, at Position) (e entry, err error) {
 
 // joiner starts reading after a position.
 func (l *Log) joiner(after Position) *joiner {
-	return &joiner{codec: l.codec, gap: l.gaps.found, next: uint64(after) + 1, anchored: after == 0}
+	return &joiner{codec: l.codec, gap: l.gaps.found, next: uint64(after) + 1, anchored: after == 0, within: after > 0}
 }
 
 // entries reads from where j is up to last. It survives a restart of the server,

@@ -108,6 +108,9 @@ func exitCode(err error) int {
 			return s.code
 		}
 	}
+	if durable.IsFull(err) {
+		return exitNoSpace
+	}
 	var e *api.Error
 	if errors.As(err, &e) {
 		if code, ok := codes[e.Code]; ok {

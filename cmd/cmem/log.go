@@ -9,7 +9,10 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +23,7 @@ import (
 
 func (a *app) newLog() *cobra.Command {
 	c := &cobra.Command{Use: "log", Short: "Read the log itself"}
-	c.AddCommand(a.newLogTail(), a.newLogExport(), a.newLogVerify())
+	c.AddCommand(a.newLogTail(), a.newLogExport(), a.newLogVerify(), a.newLogDamage())
 	return c
 }
 
@@ -156,6 +159,9 @@ func (a *app) showReport(r api.LogReport) error {
 		}
 	} else {
 		a.say("%s, %s of what was said, as stored: %s, %s", counted(int(r.Values), "event"), size(r.Bytes), counted(len(r.Gaps), "gap"), counted(len(r.Broken), "broken link"))
+		for _, g := range r.Told {
+			a.say("told   %d to %d: %s; see cmem log damage", g.First, g.Last, g.Reason)
+		}
 		for _, g := range r.Gaps {
 			a.say("gap    %d to %d: %s", g.First, g.Last, g.Reason)
 		}
@@ -187,4 +193,66 @@ func (a *app) verifyExport(path string) error {
 	}
 	a.say("%d lines, the chain holds", n)
 	return nil
+}
+
+func (a *app) newLogDamage() *cobra.Command {
+	return &cobra.Command{
+		Use: "damage", Short: "List what was ever found damaged in the log's files, and what was lost by it",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.with(c.Context(), func(peer *client.Client) error {
+				if a.json {
+					return a.relay(c.Context(), peer, "/api/log/damage", nil)
+				}
+				var r struct{ Findings []api.LogDamage }
+				if err := peer.Get(c.Context(), "/api/log/damage", nil, &r); err != nil {
+					return err
+				}
+				a.showDamage(r.Findings)
+				return nil
+			})
+		},
+	}
+}
+
+func (a *app) showDamage(all []api.LogDamage) {
+	if len(all) == 0 {
+		a.say("nothing was ever found damaged in the log's files")
+	}
+	for _, d := range all {
+		a.say("%s, %s: %s", d.Found.Local().Format(time.DateTime), d.Reason, strings.Join(d.Files, ", "))
+		if d.Unfinished > 0 {
+			a.say("  %d bytes of an append that was never acknowledged were cut off; nothing is lost by that", d.Unfinished)
+		}
+		a.showLost("lost", d.Lost)
+		a.showLost("incomplete", d.Incomplete)
+		a.say("  copies of the files as they were: %s", d.Evidence)
+	}
+}
+
+func (a *app) showLost(what string, all []api.LogLost) {
+	for _, l := range all {
+		a.say("  %s: positions %d to %d", what, l.First, l.Last)
+		for _, n := range l.Names {
+			a.say("    %s", strings.Join(nonEmpty(position(n.Position), n.ID, n.Type, n.Source, n.Session, moment(n.Time)), "  "))
+		}
+	}
+}
+
+func position(at uint64) string {
+	if at == 0 {
+		return ""
+	}
+	return strconv.FormatUint(at, 10)
+}
+
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Local().Format(time.DateTime)
+}
+
+func nonEmpty(all ...string) []string {
+	return slices.DeleteFunc(all, func(s string) bool { return s == "" })
 }

@@ -8,7 +8,8 @@
 //	log/          the log (package streams)
 //	read/         read models
 //	context/      rendered context, one file per project and host, named by hash
-//	run/          cmem.sock state.json spawn.lock last-start token counters/ notices/
+//	run/          head (how far the log came: package streams)
+//	              cmem.sock state.json spawn.lock last-start token counters/ notices/
 //	logs/         the worker's own log files
 //
 // Every folder is 0700: nobody but the owner's OS user gets in.
@@ -92,6 +93,7 @@ func (d Dir) Log() string      { return d.join("log") }
 func (d Dir) Read() string     { return d.join("read") }
 func (d Dir) Context() string  { return d.join("context") }
 func (d Dir) Run() string      { return d.join("run") }
+func (d Dir) Head() string     { return d.join("run", "head") }
 func (d Dir) Logs() string     { return d.join("logs") }
 
 func (d Dir) State() string      { return d.join("run", "state.json") }

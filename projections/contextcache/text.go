@@ -109,7 +109,10 @@ func opening(s string) int {
 		if len(s) < len(sign) || !strings.EqualFold(s[:len(sign)], sign) {
 			continue
 		}
-		name := strings.ToLower(strings.TrimLeft(s[len(sign):min(len(s), len(sign)+40)], "/ \t"))
+		name := strings.ToLower(strings.TrimLeft(s[len(sign):min(len(s), len(sign)+40)], "/ \t\n"))
+		if name == "" {
+			return len(sign) // the next text may go on with a tag's name
+		}
 		for _, t := range tags {
 			if strings.HasPrefix(name, t) {
 				return len(sign)

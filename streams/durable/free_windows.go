@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"errors"
 	"syscall"
 	"unsafe"
 )
@@ -18,4 +19,10 @@ func Free(dir string) (int64, error) {
 		return 0, err
 	}
 	return free, nil
+}
+
+// IsFull says whether err is that of a full disk.
+func IsFull(err error) bool {
+	const handleDiskFull, diskFull = syscall.Errno(39), syscall.Errno(112)
+	return errors.Is(err, handleDiskFull) || errors.Is(err, diskFull)
 }

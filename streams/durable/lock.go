@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"time"
 )
@@ -62,6 +63,23 @@ func Acquire(path string) (*Lock, error) {
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), l.Release())
 	}
 	return l, nil
+}
+
+// ErrExchanged: the lock's file is not at its path any more.
+var ErrExchanged = errors.New("its folder was deleted or exchanged")
+
+// Check says whether the lock still locks what others would open: ErrExchanged if
+// its file was deleted, or another one lies at its path. It costs one stat.
+func (l *Lock) Check() error {
+	own, err := l.f.Stat()
+	if err != nil {
+		return fmt.Errorf("lock: %w", err)
+	}
+	there, err := os.Stat(l.f.Name())
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(own, there) {
+		return fmt.Errorf("%s: %w", l.f.Name(), ErrExchanged)
+	}
+	return err
 }
 
 // sign writes the holder. It is not synced: it is for the living only.

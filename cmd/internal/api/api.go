@@ -61,6 +61,8 @@ type Log interface {
 	Tail(ctx context.Context, n int, follow bool, tell func(LogRecord) error) error
 	// Verify reads everything and says what does not fit.
 	Verify(ctx context.Context) (LogReport, error)
+	// Damage lists what was ever found damaged in the log's files.
+	Damage(ctx context.Context) ([]LogDamage, error)
 }
 
 // Contexts gives what the next session of a project would be told.
@@ -145,5 +147,6 @@ func (h *handler) writing(r *router) {
 	r.plain("POST /api/admin/shutdown", h.shutdown)
 	r.stream("GET /api/log/export", h.export)
 	r.stream("GET /api/log/tail", h.tail)
+	r.plain("GET /api/log/damage", h.damage)
 	r.stream("POST /api/log/verify", h.verify)
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+
+	"cmem/streams/durable"
 )
 
 // Code is the stable name of an error; callers branch on it, never on the
@@ -71,6 +73,9 @@ func asError(err error, inProcess bool) *Error {
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
 		return Errorf(TooLarge, "the body is over %d bytes", tooLarge.Limit)
+	}
+	if durable.IsFull(err) {
+		return Errorf(NoSpace, "the disk is full; nothing that was accepted is lost, free some space")
 	}
 	if inProcess {
 		return Errorf(Internal, "something went wrong inside: %v", err)

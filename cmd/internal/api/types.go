@@ -457,6 +457,7 @@ type LogReport struct {
 	Bytes     int64    `json:"bytes"` // of bodies, compressed as they are stored
 	Abandoned int64    `json:"abandoned,omitempty"`
 	Gaps      []LogGap `json:"gaps,omitempty"`
+	Told      []LogGap `json:"told,omitempty"`   // gaps that a finding of the log tells of: see /api/log/damage
 	Broken    []uint64 `json:"broken,omitempty"` // positions where the chain does not hold
 	OK        bool     `json:"ok"`
 }
@@ -466,4 +467,33 @@ type LogGap struct {
 	First  uint64 `json:"first"`
 	Last   uint64 `json:"last"`
 	Reason string `json:"reason"`
+}
+
+// LogDamage is one time that the log's files were found damaged, and put right.
+type LogDamage struct {
+	Found      time.Time `json:"found"`
+	Reason     string    `json:"reason"` // when they were looked at
+	Files      []string  `json:"files"`
+	Lost       []LogLost `json:"lost"`
+	Incomplete []LogLost `json:"incomplete,omitempty"` // values in parts of which a part is lost
+	Unfinished int64     `json:"unfinished,omitempty"` // bytes of appends that were never acknowledged
+	Position   uint64    `json:"position,omitempty"`   // of the log.damaged that tells it
+	Evidence   string    `json:"evidence"`             // folder with copies of the files as they were found
+}
+
+// LogLost is a run of positions whose events are gone.
+type LogLost struct {
+	First uint64    `json:"first"`
+	Last  uint64    `json:"last"`
+	Names []LogName `json:"names,omitempty"` // as far as anything still knows them
+}
+
+// LogName names an event that is gone. What is not known is left out.
+type LogName struct {
+	Position uint64    `json:"position,omitempty"`
+	ID       string    `json:"id,omitempty"`
+	Type     string    `json:"type,omitempty"`
+	Source   string    `json:"source,omitempty"`
+	Session  string    `json:"session,omitempty"`
+	Time     time.Time `json:"time,omitzero"`
 }

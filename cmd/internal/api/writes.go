@@ -92,6 +92,15 @@ func (h *handler) verify(w http.ResponseWriter, r *http.Request) error {
 	return job(w, r, func(ctx context.Context, _ func(Line)) (any, error) { return h.Verify(ctx) })
 }
 
+func (h *handler) damage(w http.ResponseWriter, r *http.Request) error {
+	all, err := h.Damage(r.Context())
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, map[string][]LogDamage{"findings": all})
+	return nil
+}
+
 // job streams the progress of long work; the last line has its result. A caller
 // who goes away ends the work.
 func job(w http.ResponseWriter, r *http.Request, work func(context.Context, func(Line)) (any, error)) error {

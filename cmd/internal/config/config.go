@@ -44,7 +44,7 @@ type Config struct {
 	SweepEvery      time.Duration `json:"sweep_every" default:"30s" doc:"the spool is looked at this often, even if nothing was said of it"`
 	StopTimeout     time.Duration `json:"stop_timeout" default:"10s" doc:"how long a stop may take before what is left is dropped"`
 
-	ReserveMB     int `json:"reserve_mb" default:"1024" doc:"disk space that must stay free, in MB; negative: none"`
+	ReserveMB     int `json:"reserve_mb" default:"1024" doc:"disk space that must stay free, in MB; negative: the least, 24 MB"`
 	MemoryLimitMB int `json:"memory_limit_mb" default:"0" doc:"soft limit of the worker's memory, in MB; 0 is none (GOMEMLIMIT counts too)"`
 	GCPercent     int `json:"gc_percent" default:"50" doc:"how much the heap may grow between collections, in percent; smaller is less memory and more work"`
 

@@ -179,6 +179,8 @@ func apiError(err error, refused string) error {
 		return err
 	case errors.Is(err, streams.ErrDiskFull):
 		return api.Errorf(api.NoSpace, "the log takes nothing in while the disk has less free than the reserve (reserve_mb); free some space: %s", refused)
+	case durable.IsFull(err):
+		return api.Errorf(api.NoSpace, "the disk is full; free some space: %s", refused)
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, os.ErrPermission):
 		return api.Errorf(api.NotFound, "%v", err)
 	case errors.Is(err, replay.ErrUnknownHost):

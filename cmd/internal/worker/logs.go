@@ -106,11 +106,16 @@ func (n *Node) Verify(ctx context.Context) (api.LogReport, error) {
 		return api.LogReport{}, err
 	}
 	out := api.LogReport{Values: r.Values, Messages: r.Messages, Bytes: r.Bytes, Abandoned: r.Abandoned, OK: len(r.Gaps)+len(r.Broken) == 0}
-	for _, g := range r.Gaps {
-		out.Gaps = append(out.Gaps, api.LogGap{First: uint64(g.First), Last: uint64(g.Last), Reason: g.Reason})
-	}
+	out.Gaps, out.Told = logGaps(r.Gaps), logGaps(r.Told)
 	for _, p := range r.Broken {
 		out.Broken = append(out.Broken, uint64(p))
 	}
 	return out, nil
+}
+
+func logGaps(all []streams.Gap) (out []api.LogGap) {
+	for _, g := range all {
+		out = append(out, api.LogGap{First: uint64(g.First), Last: uint64(g.Last), Reason: g.Reason})
+	}
+	return out
 }

@@ -116,7 +116,7 @@ func (n *Node) open(ctx context.Context) (err error) {
 	if n.cfg.ReserveMB == 0 {
 		reserve = -1
 	}
-	if n.stream, err = streams.Open(ctx, streams.Config{Dir: n.dir.Log(), Logger: n.log, Reserve: reserve}); err != nil {
+	if n.stream, err = streams.Open(ctx, streams.Config{Dir: n.dir.Log(), Logger: n.log, Reserve: reserve, HeadFile: n.dir.Head()}); err != nil {
 		return err
 	}
 	if opening := n.stream.Opening(); !opening.Clean {
@@ -131,6 +131,9 @@ func (n *Node) open(ctx context.Context) (err error) {
 		if err := load(); err != nil {
 			return errors.Join(err, n.closeModels(), n.stream.Close())
 		}
+	}
+	if err := n.tellDamage(ctx); err != nil {
+		n.log.Warn("what is damaged in the log was not told in it", "err", err)
 	}
 	close(n.opened)
 	return nil

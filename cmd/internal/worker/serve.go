@@ -80,7 +80,7 @@ func failedCode(err error) api.Code {
 		return api.Foreign
 	case errors.Is(err, streams.ErrNewer):
 		return api.Newer
-	case errors.Is(err, streams.ErrDiskFull):
+	case errors.Is(err, streams.ErrDiskFull), durable.IsFull(err):
 		return api.NoSpace
 	}
 	return api.Internal
@@ -142,6 +142,7 @@ func (n *Node) run() *loops {
 	l.following.Go(func() { _ = n.search.run(follow) })
 	l.following.Go(func() { _ = n.contexts.run(follow) })
 	l.following.Go(func() { n.followContexts(follow) })
+	l.following.Go(func() { n.checkBlocks(follow) })
 	return l
 }
 
@@ -165,6 +166,8 @@ func (n *Node) housekeeping(ctx context.Context) {
 	defer quiet.Stop()
 	daily := time.NewTicker(time.Hour)
 	defer daily.Stop()
+	there := time.NewTicker(5 * time.Second)
+	defer there.Stop()
 	lean := time.NewTimer(time.Second)
 	defer lean.Stop()
 	var at streams.Position
@@ -172,6 +175,11 @@ func (n *Node) housekeeping(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
+		case <-there.C:
+			if err := n.stream.Check(); errors.Is(err, streams.ErrExchanged) {
+				n.log.Error("stopping: another data folder, or none, is where this worker's was", "err", err)
+				n.stop()
+			}
 		case <-quiet.C:
 			if err := n.closeQuiet(ctx); err != nil && ctx.Err() == nil {
 				n.log.Warn("quiet sessions were not closed", "err", err)

@@ -119,8 +119,8 @@ func (n *Node) advice(s api.Stats) (notes []string) {
 	if s.Spool.Foreign > 0 {
 		notes = append(notes, fmt.Sprintf("not of the spool, and left alone in %s: %s", n.dir.Spool(), few(drain.Foreign(n.dir.Spool()))))
 	}
-	if free, err := durable.Free(n.dir.Log()); err == nil && n.cfg.ReserveMB > 0 && free < int64(n.cfg.ReserveMB)<<20 {
-		notes = append(notes, fmt.Sprintf("%d MB of disk are free, %d MB are to stay free (reserve_mb): the log takes nothing in, and what hooks tell is kept in the spool until there is room", free>>20, n.cfg.ReserveMB))
+	if free, err := durable.Free(n.dir.Log()); err == nil && free < n.stream.Reserve() {
+		notes = append(notes, fmt.Sprintf("%d MB of disk are free, %d MB are to stay free (reserve_mb): the log takes nothing in, and what hooks tell is kept in the spool until there is room", free>>20, n.stream.Reserve()>>20))
 	}
 	for _, m := range s.Models {
 		if m.Reason != "" {

@@ -121,7 +121,7 @@ func FuzzFields(f *testing.F) {
 			}
 		}
 		// Whatever encoding/json accepts is read in the same way.
-		if data = bytes.TrimSpace(data); !json.Valid(data) || Kind(data) != '{' {
+		if !json.Valid(data) || Kind(data) != '{' {
 			return
 		}
 		d := json.NewDecoder(bytes.NewReader(data))
@@ -140,7 +140,7 @@ func FuzzFields(f *testing.F) {
 			}
 		}
 		for k, v := range got {
-			if k = strings.ToValidUTF8(k, "\uFFFD"); len(first) == len(got) && first[k] != v {
+			if k = string([]rune(k)); len(first) == len(got) && first[k] != v {
 				t.Errorf("%q = %q, want %q", k, v, first[k])
 			}
 		}
