@@ -10,7 +10,9 @@ export CMEM_DATA_DIR
 export CMEM_RESERVE_MB=-1
 trap 'cmem stop >/dev/null 2>&1 || true; rm -rf "$CMEM_DATA_DIR"' EXIT
 
-say() { printf '\n\033[1m$ %s\033[0m\n' "$*"; "$@"; }
+bold='' plain=''
+if [ -t 1 ]; then bold=$'\033[1m' plain=$'\033[0m'; fi
+say() { printf '\n%s$ %s%s\n' "$bold" "$*" "$plain"; "$@"; }
 
 session=testdata/transcripts/claude-code/g07-claude-code.jsonl
 project=git-sync

@@ -195,6 +195,9 @@ func chunks(values []*value) (all [][]*value) {
 // the server writes beside them.
 const leastReserve = 24 << 20
 
+// Reserve is how many bytes of disk stay free: with less the log takes nothing in.
+func (l *Log) Reserve() int64 { return max(l.config.Reserve, leastReserve) }
+
 // room checks that the folder is still there and has the reserve: a server that
 // runs out of disk in the middle of an append stays stuck, so it is never let come
 // to that.
@@ -202,7 +205,7 @@ func (c *committer) room() error {
 	if err := c.log.lock.Check(); err != nil {
 		return err
 	}
-	reserve := max(c.log.config.Reserve, leastReserve)
+	reserve := c.log.Reserve()
 	free, err := durable.Free(c.log.config.Dir)
 	if err != nil {
 		return fmt.Errorf("free disk: %w", err)

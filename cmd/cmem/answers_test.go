@@ -25,6 +25,11 @@ func TestMistakesAreAnswered(t *testing.T) {
 		"a folder without transcripts": {[]string{"replay", "--transcript", empty}, exitNotFound, "no transcript (*.jsonl, *.jsonl.zst) in " + empty},
 		"nothing to replay":            {[]string{"replay"}, exitUsage, "give --transcript"},
 		"an empty export":              {[]string{"log", "verify", noLines}, exitDiffers, "has no line"},
+		"an order that is none":        {[]string{"search", "x", "--order", "foo"}, exitUsage, "one of relevance, date_desc, date_asc"},
+		"a host that is none":          {[]string{"search", "x", "--host", "gemini"}, exitUsage, `no host is called "gemini": give one of claude-code, codex`},
+		"a host of no context":         {[]string{"context", "--host", "gemini"}, exitUsage, `no host is called "gemini"`},
+		"a host of no transcript":      {[]string{"replay", empty, "--host", "gemini"}, exitUsage, `no host is called "gemini"`},
+		"no id to show":                {[]string{"show", ""}, exitUsage, "give the id of what to show"},
 		"a kind that is none":          {[]string{"search", "x", "--type", "observatons"}, exitOK, `no kind of memory is called "observatons"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -49,7 +54,7 @@ func TestAFifoAmongTranscriptsDoesNotHoldUpAReplay(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, "b.jsonl"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out := p.run("replay", "--transcript", dir); !strings.Contains(out, "1 files") {
+	if out := p.run("replay", "--transcript", dir); !strings.Contains(out, "1 file,") {
 		t.Errorf("%q", out)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"cmem/cmd/internal/config"
 )
 
 func (a *app) newConfig() *cobra.Command {
@@ -23,9 +25,17 @@ func (a *app) newConfig() *cobra.Command {
 			}
 			a.say("# %s, over it the environment", dir.Config())
 			for _, s := range cfg.List() {
-				a.say("\n%s = %s    (%s)\n    %s", s.Name, fmt.Sprint(s.Value), s.Environment, s.Doc)
+				a.say("\n%s = %s    (%s)\n    %s", s.Name, shown(s), s.Environment, s.Doc)
 			}
 			return nil
 		},
 	}
+}
+
+// shown writes a value; a list that is not set has its default.
+func shown(s config.Setting) string {
+	if list, ok := s.Value.([]string); ok && list == nil && s.Default != "" {
+		return "[" + s.Default + "] (the default, not set)"
+	}
+	return fmt.Sprint(s.Value)
 }

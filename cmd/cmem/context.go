@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -20,12 +22,16 @@ func (a *app) newContext() *cobra.Command {
 	c := &cobra.Command{
 		Use: "context", Short: "Print what the next session in this folder would be told",
 		RunE: func(c *cobra.Command, _ []string) error {
+			shown := name
 			if name == "" {
-				here, err := projectHere()
+				here, err := projectOrigin()
 				if err != nil {
 					return err
 				}
-				name = here
+				name, shown = here.Key(), here.Display()
+			}
+			if err := knownHost(host); err != nil {
+				return err
 			}
 			q := url.Values{"project": {name}, "zone": {a.zoneName(time.Now())}}
 			if host != "" {
@@ -42,11 +48,21 @@ func (a *app) newContext() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if a.json {
-					return a.print(map[string]string{"project": name, "context": text})
-				}
+				var note string
 				if strings.TrimSpace(text) == "" {
-					fmt.Fprintf(a.err, "cmem: nothing is known of the project %s yet\n", name)
+					if note, err = whyEmpty(c.Context(), peer, name, shown); err != nil {
+						return err
+					}
+				}
+				if a.json {
+					out := map[string]string{"project": name, "name": shown, "context": text}
+					if note != "" {
+						out["note"] = note
+					}
+					return a.print(out)
+				}
+				if note != "" {
+					fmt.Fprintln(a.err, "cmem: "+note)
 					return nil
 				}
 				a.say("%s", strings.TrimRight(text, "\n"))
@@ -60,11 +76,33 @@ func (a *app) newContext() *cobra.Command {
 	return c
 }
 
+// whyEmpty says why there is nothing to tell of a project.
+func whyEmpty(ctx context.Context, peer *client.Client, key, name string) (string, error) {
+	var page api.Page[api.PromptRow]
+	err := peer.Get(ctx, "/api/prompts", url.Values{"project": {key}, "limit": {"1"}}, &page)
+	var e *api.Error
+	switch {
+	case errors.As(err, &e) && e.Code == api.NotFound:
+		return fmt.Sprintf("no project %s is known; name another with --project, cmem project list shows them", name), nil
+	case err != nil:
+		return "", err
+	case len(page.Items) == 0:
+		return fmt.Sprintf("the project %s is known, but no prompt and no observation of it are kept yet", name), nil
+	}
+	return fmt.Sprintf("what happened in the project %s is kept, but no turn of it has made an observation or a summary yet; turns make them when they end (cmem search --project finds what is there)", name), nil
+}
+
 // projectHere is the key of the working folder's project.
 func projectHere() (string, error) {
+	o, err := projectOrigin()
+	return o.Key(), err
+}
+
+// projectOrigin is the working folder's project.
+func projectOrigin() (project.Origin, error) {
 	dir, err := os.Getwd()
 	if err != nil {
-		return "", api.Errorf(api.NotFound, "the working folder is not there (%v): name a project with --project", err)
+		return project.Origin{}, api.Errorf(api.NotFound, "the working folder is not there (%v): name a project with --project", err)
 	}
-	return project.Find(dir).Key(), nil
+	return project.Find(dir), nil
 }

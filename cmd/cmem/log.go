@@ -49,7 +49,7 @@ func (a *app) newLogTail() *cobra.Command {
 					if err := json.Unmarshal(raw, &r); err != nil {
 						return err
 					}
-					a.say("%8d  %-24s  %-16s %-12s %-20s %6d bytes  %s", r.Position, r.Time, r.Type, r.Source, r.Event, r.Bytes, r.ID)
+					a.say("%8d  %-24s  %-16s %-12s %-20s %6d bytes  %s%s", r.Position, r.Time, r.Type, r.Source, r.Event, r.Bytes, r.ID, keptOut(r))
 					return nil
 				})
 			})
@@ -58,6 +58,17 @@ func (a *app) newLogTail() *cobra.Command {
 	c.Flags().IntVarP(&n, "lines", "n", 20, "how many")
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on as events come")
 	return c
+}
+
+// keptOut names the rule that left an event out.
+func keptOut(r api.LogRecord) string {
+	switch {
+	case r.Rule == "":
+		return ""
+	case r.Tool == "":
+		return fmt.Sprintf("  (kept out by the rule %s)", r.Rule)
+	}
+	return fmt.Sprintf("  (%s kept out by the rule %s)", r.Tool, r.Rule)
 }
 
 // eachLine reads a stream of lines; a line that is an error ends it.
@@ -147,7 +158,7 @@ func (a *app) showReport(r api.LogReport) error {
 			return err
 		}
 	} else {
-		a.say("%d events, %s: %d gaps, %d broken links", r.Values, size(r.Bytes), len(r.Gaps), len(r.Broken))
+		a.say("%s, %s of what was said, as stored: %s, %s", counted(int(r.Values), "event"), size(r.Bytes), counted(len(r.Gaps), "gap"), counted(len(r.Broken), "broken link"))
 		for _, g := range r.Told {
 			a.say("told   %d to %d: %s; see cmem log damage", g.First, g.Last, g.Reason)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"cmem/cmd/internal/api"
 	"cmem/cmd/internal/client"
+	"cmem/cmd/internal/worker"
 	"cmem/replay"
 )
 
@@ -22,22 +23,31 @@ func (a *app) newReplay() *cobra.Command {
 	c := &cobra.Command{
 		Use: "replay --transcript FILE…", Short: "Bring in transcripts; what is known already is not taken twice",
 		Args: cobra.ArbitraryArgs,
-		RunE: func(c *cobra.Command, args []string) (err error) {
-			if r.Paths, err = transcriptPaths(append(transcripts, args...)); err != nil {
-				return err
-			}
-			if len(transcripts)+len(args) == 0 {
+		RunE: func(c *cobra.Command, args []string) error {
+			asked := append(transcripts, args...)
+			if len(asked) == 0 {
 				return usageError{errors.New("give --transcript and at least one file or folder")}
-			}
-			if len(r.Paths) == 0 {
-				return api.Errorf(api.NotFound, "no transcript (*.jsonl, *.jsonl.zst) in %s", strings.Join(append(transcripts, args...), ", "))
 			}
 			if r.Observe != "none" && r.Observe != "missing" {
 				return usageError{fmt.Errorf("--observe is none or missing, not %q", r.Observe)}
 			}
-			return a.with(c.Context(), func(peer *client.Client) error {
+			if err := knownHost(r.Host); err != nil {
+				return err
+			}
+			var missing []error
+			r.Paths, missing = transcriptPaths(asked)
+			if len(r.Paths) == 0 {
+				if len(missing) > 0 {
+					return api.Errorf(api.NotFound, "%v", errors.Join(missing...))
+				}
+				return api.Errorf(api.NotFound, "no transcript (*.jsonl, *.jsonl.zst) in %s", strings.Join(asked, ", "))
+			}
+			for _, err := range missing {
+				fmt.Fprintf(a.err, "cmem: %v\n", err)
+			}
+			err := a.with(c.Context(), func(peer *client.Client) error {
 				bar := a.newBar()
-				var out replay.Result
+				var out worker.ReplayResult
 				err := peer.Run(c.Context(), "/api/replay", r, &out, bar.show)
 				bar.end()
 				if err != nil {
@@ -45,6 +55,10 @@ func (a *app) newReplay() *cobra.Command {
 				}
 				return a.showReplay(out)
 			})
+			if err == nil && len(missing) > 0 {
+				err = api.Errorf(api.NotFound, "%d of the paths could not be read and were left out; the rest was brought in", len(missing))
+			}
+			return err
 		},
 	}
 	f := c.Flags()
@@ -56,35 +70,38 @@ func (a *app) newReplay() *cobra.Command {
 }
 
 // transcriptPaths makes paths absolute, for a worker elsewhere, and looks into
-// folders.
-func transcriptPaths(args []string) ([]string, error) {
-	var out []string
+// folders and all below them. What is not there, or cannot be looked into, stops
+// nothing else and is named in missing.
+func transcriptPaths(args []string) (out []string, missing []error) {
 	for _, arg := range args {
 		path, err := filepath.Abs(arg)
 		if err != nil {
-			return nil, err
+			missing = append(missing, err)
+			continue
 		}
-		err = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
-			if err != nil {
-				return err
-			}
-			if p == path && !d.IsDir() || transcriptName(p) && (d.Type().IsRegular() || d.Type()&fs.ModeSymlink != 0) {
+		_ = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				missing = append(missing, fmt.Errorf("there is no file or folder %s", p))
+			case err != nil:
+				missing = append(missing, err)
+			case p == path && !d.IsDir() || transcriptName(p) && (d.Type().IsRegular() || d.Type()&fs.ModeSymlink != 0):
 				out = append(out, p)
 			}
 			return nil
 		})
-		if err != nil {
-			return nil, api.Errorf(api.NotFound, "%v", err)
-		}
 	}
-	return out, nil
+	return out, missing
 }
 
 func transcriptName(path string) bool {
 	return strings.HasSuffix(strings.TrimSuffix(path, ".zst"), ".jsonl")
 }
 
-func (a *app) showReplay(r replay.Result) error {
+func (a *app) showReplay(r worker.ReplayResult) error {
+	for _, n := range r.Notes {
+		fmt.Fprintf(a.err, "cmem: %s\n", n)
+	}
 	if a.json {
 		if err := a.print(r); err != nil {
 			return err
@@ -98,12 +115,12 @@ func (a *app) showReplay(r replay.Result) error {
 			verb = "would be new"
 		}
 		t := r.Total
-		a.say("%d files, %d values: %d %s, %d already held, %d skipped, %d copied, %d unreadable", len(r.Files), t.Values, t.New+t.Conflicts, verb, t.Held, t.Skipped, t.Copied, t.Unreadable)
+		a.say("%s, %s: %d %s, %d already held, %d skipped, %d copied, %d unreadable", counted(len(r.Files), "file"), counted(t.Values, "value"), t.New+t.Conflicts, verb, t.Held, t.Skipped, t.Copied, t.Unreadable)
 		for _, rule := range slices.Sorted(maps.Keys(t.Rules)) {
 			a.say("  skipped %d: %s", t.Rules[rule], rule)
 		}
 		if r.Facts != nil {
-			a.say("%d prompts, %d tool uses, %d texts of the agent", r.Facts.Prompts, r.Facts.ToolUses, r.Facts.Texts)
+			a.say("%s, %s, %s of the agent", counted(r.Facts.Prompts, "prompt"), counted(r.Facts.ToolUses, "tool use"), counted(r.Facts.Texts, "text"))
 		}
 	}
 	if n := r.Failed(); n > 0 {

@@ -9,14 +9,17 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"cmem/cmd/internal/api"
 	"cmem/cmd/internal/client"
 	"cmem/cmd/internal/config"
 	"cmem/cmd/internal/worker"
 	"cmem/ingest/home"
+	"cmem/ingest/host"
 	"cmem/streams/durable"
 )
 
@@ -62,6 +65,7 @@ func (a *app) root() *cobra.Command {
 		Short: "Durable memory for coding agents",
 		Long: "cmem keeps what happened in sessions with coding agents, makes it searchable,\n" +
 			"and tells the next session what it should know.",
+		Version:       versionLine(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -75,6 +79,7 @@ func (a *app) root() *cobra.Command {
 		},
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	f := root.PersistentFlags()
 	f.StringVar(&a.data, "data", "", "data folder (default $CMEM_DATA_DIR, else ~/.cmem)")
@@ -120,12 +125,8 @@ func strict(c *cobra.Command) {
 
 // getenv looks a variable up.
 func (a *app) getenv(key string) string {
-	for _, kv := range a.environ {
-		if k, v, _ := strings.Cut(kv, "="); k == key {
-			return v
-		}
-	}
-	return ""
+	v, _ := a.lookupenv(key)
+	return v
 }
 
 func (a *app) home() (home.Dir, error) {
@@ -227,6 +228,25 @@ func (a *app) relay(ctx context.Context, c *client.Client, route string, q url.V
 		return err
 	}
 	return a.print(answer)
+}
+
+// knownHost: a host nobody knows would find nothing and not say why.
+func knownHost(name string) error {
+	if name == "" || slices.Contains(api.HostNames(), strings.ToLower(strings.TrimSpace(name))) {
+		return nil
+	}
+	return usageError{fmt.Errorf("no host is called %q: give one of %s", name, strings.Join(host.Names(), ", "))}
+}
+
+// counted writes a number with its noun: "1 file", "2 files".
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	if stem, ok := strings.CutSuffix(noun, "y"); ok {
+		return fmt.Sprintf("%d %sies", n, stem)
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // terminal says whether out is one that a person looks at.

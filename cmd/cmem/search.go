@@ -47,6 +47,9 @@ func (a *app) newSearch() *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			q := f.values()
+			if err := knownHost(q.Get("platformSource")); err != nil {
+				return err
+			}
 			if len(args) > 0 {
 				q.Set("query", strings.Join(args, " "))
 			}
@@ -68,7 +71,7 @@ func (a *app) newSearch() *cobra.Command {
 			})
 		},
 	}
-	f.flag(c, "type", "type", "observations, sessions, prompts, texts or turns")
+	f.flag(c, "type", "type", "observations, summaries (also called sessions), prompts, texts or turns")
 	f.flag(c, "obs-type", "obs_type", "types of observations, with commas: bugfix,feature,refactor,change,discovery,decision")
 	f.flag(c, "concepts", "concepts", "concepts, with commas: any of them")
 	f.flag(c, "files", "files", "files, with commas: any of them")
@@ -93,6 +96,9 @@ func (a *app) newTimeline() *cobra.Command {
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			q := f.values()
+			if err := knownHost(q.Get("platformSource")); err != nil {
+				return err
+			}
 			if len(args) == 1 {
 				q.Set("anchor", args[0])
 			}
@@ -128,6 +134,9 @@ func (a *app) newShow() *cobra.Command {
 		Use: "show ID", Short: "Show one thing: 12 (observation), S12 (summary), P12, T12, W12, or a host's session id",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if strings.TrimSpace(args[0]) == "" {
+				return usageError{errors.New("give the id of what to show: 12, S12, P12, T12, W12, or a session's id")}
+			}
 			return a.with(c.Context(), func(peer *client.Client) error {
 				route := "/api/session/" + url.PathEscape(args[0])
 				if doc, ok := api.ParseRef(args[0]); ok {

@@ -48,22 +48,77 @@ func (a *app) showStatus(s api.Stats) {
 	} else {
 		a.say("worker    not running; start it with: cmem start")
 	}
-	a.say("log       %d events, %s", s.Log.Head, size(s.Log.Bytes))
+	a.say("log       %s, %s on the disk", counted(int(s.Log.Head), "event"), size(s.Log.Bytes))
 	d := s.Database
-	a.say("records   %d sessions, %d prompts, %d tool uses, %d observations, %d summaries, %s", d.Sessions, d.Prompts, d.ToolUses, d.Observations, d.Summaries, size(d.Size))
-	for _, m := range s.Models {
-		line := m.State
-		if m.State == "rebuilding" {
-			line += fmt.Sprintf(", %d %%", m.Percent)
-		} else if m.Behind > 0 {
-			line += fmt.Sprintf(", %d behind", m.Behind)
-		}
-		a.say("%-9s %s", m.Name, line)
-	}
-	a.say("spool     %d waiting, %d held, %d corrupt", s.Spool.Waiting, s.Spool.Held, s.Spool.Corrupt)
+	a.say("memory    %s, %s, %s, %s, %s", counted(d.Sessions, "session"), counted(d.Prompts, "prompt"), counted(d.ToolUses, "tool use"), counted(d.Observations, "observation"), counted(d.Summaries, "summary"))
+	a.say("models    %s; %s on the disk", models(s.Models), size(d.Size))
+	a.say("spool     %s", waiting(s.Spool))
+	a.showHooks(s.Hooks)
 	for _, n := range s.Notes {
 		a.say("note      %s", n)
 	}
+}
+
+// models says of each read model how it is.
+func models(all []api.Model) string {
+	var parts []string
+	for _, m := range all {
+		part := m.Name + " " + m.State
+		if m.State == "rebuilding" {
+			part += fmt.Sprintf(" (%d %%)", m.Percent)
+		} else if m.Behind > 0 {
+			part += fmt.Sprintf(" (%d behind)", m.Behind)
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func waiting(s api.SpoolStats) string {
+	out := fmt.Sprintf("%d waiting, %d held, %d corrupt", s.Waiting, s.Held, s.Corrupt)
+	if s.Foreign > 0 {
+		out += fmt.Sprintf(", %d not of the spool", s.Foreign)
+	}
+	return out
+}
+
+// showHooks says what hosts delivered last, and what hooks counted.
+func (a *app) showHooks(h api.HookStats) {
+	var last []string
+	for _, s := range h.Last {
+		last = append(last, fmt.Sprintf("%s %s at %s", s.Host, s.Event, a.local(s.Time)))
+	}
+	if len(last) == 0 {
+		last = []string{"nothing among the newest events"}
+	}
+	a.say("hooks     last delivered: %s", strings.Join(last, ", "))
+	for _, c := range h.Counters {
+		line := fmt.Sprintf("%s: %s", times(c.Count), c.Meaning)
+		if c.Last != "" {
+			line += ", last at " + a.local(c.Last)
+		}
+		a.say("          %s", line)
+	}
+}
+
+func times(n int64) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// local writes a time that travelled in this terminal's zone.
+func (a *app) local(stamp string) string {
+	t, err := time.Parse(time.RFC3339, stamp)
+	if err != nil {
+		return stamp
+	}
+	zone, err := api.ParseZone(a.zoneName(t), time.Local)
+	if err != nil {
+		zone = time.Local
+	}
+	return t.In(zone).Format("2006-01-02 15:04:05")
 }
 
 // size writes bytes for people.

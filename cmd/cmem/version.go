@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -15,8 +16,12 @@ func (a *app) newVersion() *cobra.Command {
 			if a.json {
 				return a.print(map[string]string{"version": config.Version, "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH})
 			}
-			a.say("cmem %s (%s, %s/%s)", config.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			a.say("%s", versionLine())
 			return nil
 		},
 	}
+}
+
+func versionLine() string {
+	return fmt.Sprintf("cmem %s (%s, %s/%s)", config.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -1,25 +1,27 @@
 package main
 
 import (
-	"os"
 	"strings"
 	"time"
+
+	"cmem/cmd/internal/config"
 )
 
 // zoneName names the time zone of this terminal, so that a worker started in
 // another one answers with our days: $TZ, the system's own, or the offset.
 func (a *app) zoneName(now time.Time) string {
-	if tz := strings.TrimPrefix(a.getenv("TZ"), ":"); tz != "" {
-		if _, err := time.LoadLocation(tz); err == nil {
-			return tz
-		}
-	}
-	if link, err := os.Readlink("/etc/localtime"); err == nil {
-		if _, name, ok := strings.Cut(link, "zoneinfo/"); ok {
-			if _, err := time.LoadLocation(name); err == nil {
-				return name
-			}
-		}
+	if name := config.LocalZone(a.lookupenv); name != "" {
+		return name
 	}
 	return now.Format("-07:00")
+}
+
+// lookupenv looks a variable up and says whether it is there.
+func (a *app) lookupenv(key string) (string, bool) {
+	for _, kv := range a.environ {
+		if k, v, _ := strings.Cut(kv, "="); k == key {
+			return v, true
+		}
+	}
+	return "", false
 }

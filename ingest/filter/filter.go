@@ -20,6 +20,7 @@ package filter
 import (
 	"encoding/json"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,6 +63,10 @@ func (r Rule) Version() int { return 1 }
 
 // defaultSkipTools are tools whose calls say nothing about the work.
 var defaultSkipTools = []string{"ListMcpResourcesTool", "SlashCommand", "Skill", "TodoWrite", "AskUserQuestion"}
+
+// DefaultSkipTools gives the tools that hooks leave out where the setting
+// skip_tools is not there. Transcripts are taken with them.
+func DefaultSkipTools() []string { return slices.Clone(defaultSkipTools) }
 
 // Filter is safe for concurrent use.
 type Filter struct {

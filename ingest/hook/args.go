@@ -12,6 +12,17 @@ type args struct{ data, host, event string }
 
 var errUsage = errors.New("usage: cmem-hook [--data DIR] HOST EVENT < payload")
 
+// errHelp: the usage was asked for.
+var errHelp = errors.New("help")
+
+const help = `usage: cmem-hook [--data DIR] HOST EVENT < payload
+
+Hands one event of a coding agent over to cmem, and is what the agent's settings
+call. HOST is %s; EVENT is the host's name of the event, like
+PostToolUse. The payload is read from standard input. The exit code is 0 whatever
+happens: hosts take any other for an order. See also cmem status.
+`
+
 // parseArgs reads the command line. --data counts also when the rest is wrong,
 // so that the mistake can be counted where it belongs.
 func parseArgs(list []string) (args, error) {
@@ -25,6 +36,8 @@ func parseArgs(list []string) (args, error) {
 			a.data = value
 		case word == "--data" && len(list) > 0:
 			a.data, list = list[0], list[1:]
+		case word == "--help" || word == "-h":
+			return a, errHelp
 		case strings.HasPrefix(word, "-"):
 			return a, fmt.Errorf("cmem-hook: unknown flag %q\n%w", word, errUsage)
 		default:

@@ -80,6 +80,10 @@ func Run(cfg Config) (exit int) {
 
 func (r *run) run() {
 	args, err := parseArgs(r.cfg.Args)
+	if errors.Is(err, errHelp) {
+		fmt.Fprintf(r.cfg.Stdout, help, strings.Join(host.Names(), " or "))
+		return
+	}
 	r.dir, _ = home.Resolve(args.data, r.getenv)
 	if err != nil {
 		fmt.Fprintln(r.cfg.Stderr, err)

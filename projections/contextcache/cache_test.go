@@ -241,9 +241,9 @@ func TestOpenRefuses(t *testing.T) {
 	}{
 		"damaged":   {"{", ErrDamaged},
 		"zero":      {"", ErrDamaged},
-		"version":   {`{"format":1,"version":"2"}`, ErrVersion},
+		"version":   {fmt.Sprintf(`{"format":%d,"version":"2"}`, format), ErrVersion},
 		"format":    {`{"format":999,"version":"1"}`, ErrVersion},
-		"other log": {`{"format":1,"version":"1","checkpoint":{"Log":"other","Position":1}}`, ErrOtherLog},
+		"other log": {fmt.Sprintf(`{"format":%d,"version":"1","checkpoint":{"Log":"other","Position":1}}`, format), ErrOtherLog},
 	} {
 		path := filepath.Join(t.TempDir(), "context.json")
 		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {

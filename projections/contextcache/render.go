@@ -30,7 +30,7 @@ func Render(v View, o Options) string {
 	p := newPaper(v, o)
 	if len(p.rows)+len(p.decisions) == 0 && p.last == nil {
 		if o.Person {
-			return "Nothing is remembered of " + p.name() + " yet.\n"
+			return "No turn in " + p.name() + " has made an observation or a summary yet.\n"
 		}
 		return ""
 	}
@@ -135,7 +135,7 @@ func sortRows(rows []row) {
 func newest(a, b time.Time, ida, idb int64) int { return cmp.Or(b.Compare(a), cmp.Compare(idb, ida)) }
 
 func (p *paper) observation(o records.Observation) row {
-	r := row{time: o.Time, id: o.ID, label: fmt.Sprintf("#%d", o.ID), icon: icon(o.Type), title: cut(oneLine(o.Title), maxTitle), from: p.elsewhere(o.Project, o.Host)}
+	r := row{time: o.Time, id: o.ID, label: fmt.Sprintf("#%d", o.ID), icon: Icon(o.Type), title: cut(oneLine(o.Title), maxTitle), from: p.elsewhere(o.Project, o.Host)}
 	if r.title == "" {
 		r.title = cut(oneLine(o.Narrative+" "+strings.Join(o.Facts, " ")), maxTitle)
 	}
@@ -155,10 +155,11 @@ func (p *paper) session(s records.Summary) row {
 // texts are the lines below a row that is shown in full.
 func texts(o records.Observation) []string {
 	var out []string
-	if s := oneLine(o.Subtitle); s != "" {
+	story := lines(o.Narrative)
+	if s := oneLine(o.Subtitle); s != "" && !(len(story) > 0 && excerpt(s, story[0])) {
 		out = append(out, cut(s, maxLine))
 	}
-	for _, l := range lines(o.Narrative) {
+	for _, l := range story {
 		out = append(out, cut(l, maxTexts))
 	}
 	for _, f := range o.Facts {

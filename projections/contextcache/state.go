@@ -14,7 +14,7 @@ import (
 
 // format is raised whenever Render writes something else for the same records,
 // or the state is stored otherwise.
-const format = 1
+const format = 2
 
 // state is what the cache's own file holds.
 type state struct {

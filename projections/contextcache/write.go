@@ -8,14 +8,16 @@ import (
 
 const sessionIcon = "🎯"
 
-// icons of the types, in the order of the legend. Any other type has otherIcon.
+// icons of the types, in the order of the legend; agents know them from
+// claude-mem. Any other type has otherIcon.
 var icons = []struct{ name, icon string }{
-	{"bugfix", "🔴"}, {"feature", "🟣"}, {"refactor", "🔄"}, {"change", "✅"}, {"discovery", "🔵"}, {"decision", "⚖️"},
+	{"bugfix", "●"}, {"feature", "◆"}, {"refactor", "↻"}, {"change", "✓"}, {"discovery", "○"}, {"decision", "⚖"},
 }
 
-const otherIcon = "📌"
+const otherIcon = "·"
 
-func icon(name string) string {
+// Icon is the sign of a type of observation, the same wherever one is shown.
+func Icon(name string) string {
 	for _, i := range icons {
 		if strings.EqualFold(i.name, name) {
 			return i.icon
@@ -51,7 +53,7 @@ func (p *paper) String() string {
 func (p *paper) heading(b *strings.Builder) {
 	fmt.Fprintf(b, "# %s: memory of earlier sessions\n", p.name())
 	b.WriteString("Written down by cmem while earlier sessions worked here; it tells what was, the files may have changed since. ")
-	fmt.Fprintf(b, "Times are %s. A row is `#id time icon title`; an id can be looked up (get_observations, `cmem show ID`).\n", p.zoneName())
+	fmt.Fprintf(b, "Times are %s. A row is `#id time icon title`; `cmem show ID` tells all of one: `cmem show 12`, `cmem show S12`.\n", p.zoneName())
 	var legend []string
 	for _, i := range icons {
 		if p.has(i.icon) {
@@ -101,6 +103,10 @@ func (p *paper) lastSession(b *strings.Builder) {
 
 func (p *paper) days(b *strings.Builder) {
 	day := ""
+	said := &heard{}
+	if p.last != nil {
+		said.news(oneLine(p.last.Request))
+	}
 	for i, r := range p.rows {
 		at := r.time.In(p.zone)
 		if d := at.Format("2 January 2006"); d != day {
@@ -109,11 +115,47 @@ func (p *paper) days(b *strings.Builder) {
 		}
 		p.row(b, r, at.Format("15:04"))
 		if i < p.full {
+			said.news(r.title)
 			for _, t := range r.texts {
-				fmt.Fprintf(b, "  %s\n", t)
+				if t = said.news(t); t != "" {
+					fmt.Fprintf(b, "  %s\n", t)
+				}
 			}
 		}
 	}
+}
+
+// heard are the lines of prose that were written already: what was asked stands
+// behind every observation of a turn, and is told once.
+type heard struct{ lines []string }
+
+// news is what line says that no line before said: all of it, what follows a line
+// it begins with, or nothing. Facts and files belong to their observation and are
+// always told.
+func (h *heard) news(line string) string {
+	if strings.HasPrefix(line, "- ") || strings.HasPrefix(line, "changed: ") || strings.HasPrefix(line, "(more in ") {
+		return line
+	}
+	rest := line
+	for _, l := range h.lines {
+		if excerpt(line, l) {
+			return ""
+		}
+		if after, ok := strings.CutPrefix(line, l+" "); ok && len(l) >= sentence {
+			rest = after
+		}
+	}
+	h.lines = append(h.lines, line)
+	return rest
+}
+
+// sentence is how long, in bytes, a line must be for its repetition to be one.
+const sentence = 20
+
+// excerpt says whether part is whole, or its beginning.
+func excerpt(part, whole string) bool {
+	beginning, cut := strings.CutSuffix(part, "…")
+	return part == whole || cut && beginning != "" && strings.HasPrefix(whole, beginning)
 }
 
 func (p *paper) row(b *strings.Builder, r row, when string) {
@@ -147,9 +189,9 @@ func (p *paper) leftOut() string {
 	case len(left) == 0:
 		return ""
 	case cap:
-		return fmt.Sprintf("Left out to stay below %d bytes or for their age: %s. Search finds them.", p.limit, strings.Join(left, ", "))
+		return fmt.Sprintf("Left out to stay below %d bytes or for their age: %s. `cmem search` finds them.", p.limit, strings.Join(left, ", "))
 	}
-	return fmt.Sprintf("Not shown for their age: %s. Search finds them.", strings.Join(left, ", "))
+	return fmt.Sprintf("Not shown for their age: %s. `cmem search` finds them.", strings.Join(left, ", "))
 }
 
 // colour sets headings and ids apart on a terminal.

@@ -80,7 +80,8 @@ type Backend struct {
 	Jobs
 	Log
 	Contexts
-	// Shutdown asks the worker to stop; nil where there is none to stop.
+	// Shutdown asks the worker to stop; nil where there is none to stop: then the
+	// API is asked in process, by the one who may know every detail of an error.
 	Shutdown func()
 	// Touch is told of every request but the probes; nil: nobody asks.
 	Touch func()
@@ -97,7 +98,7 @@ type handler struct{ Backend }
 // New makes the handler of all routes.
 func New(b Backend) http.Handler {
 	h := &handler{b}
-	r := &router{mux: http.NewServeMux(), log: b.Logger, closing: b.Closing, touch: b.Touch, allowed: map[string][]string{}}
+	r := &router{mux: http.NewServeMux(), edge: edge{log: b.Logger, inProcess: b.Shutdown == nil}, closing: b.Closing, touch: b.Touch, allowed: map[string][]string{}}
 	h.probes(r)
 	h.reading(r)
 	h.writing(r)

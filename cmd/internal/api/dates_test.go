@@ -62,7 +62,7 @@ func TestAnEndIncludesWhatItNames(t *testing.T) {
 func TestGarbageDatesAreNamed(t *testing.T) {
 	for _, c := range [][3]string{{"garbage", "", ""}, {"", "2026-13-01", ""}, {"2026-01-02", "2026-01-01", ""}, {"2026-01-02", "", "2026-01-01"}} {
 		_, err := dateRange(c[0], c[1], c[2], time.UTC, time.Time{})
-		e := asError(err)
+		e := asError(err, false)
 		if err == nil || e.Code != Invalid || !strings.Contains(e.Message, "date") {
 			t.Errorf("%q: got %v, want a sentence about the date", c, err)
 		}

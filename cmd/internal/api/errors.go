@@ -62,9 +62,10 @@ func (e *Error) Status() int {
 	return http.StatusInternalServerError
 }
 
-// asError gives the Error in err's chain, or an Internal one that keeps the
-// details for the log and tells the caller none of them.
-func asError(err error) *Error {
+// asError gives the Error in err's chain. Otherwise it is our fault: a worker
+// keeps the details for its log and tells the caller none of them; in process the
+// caller is the person who can use them, and there is no log.
+func asError(err error, inProcess bool) *Error {
 	var e *Error
 	if errors.As(err, &e) {
 		return e
@@ -76,7 +77,10 @@ func asError(err error) *Error {
 	if durable.IsFull(err) {
 		return Errorf(NoSpace, "the disk is full; nothing that was accepted is lost, free some space")
 	}
-	return Errorf(Internal, "something went wrong inside; the worker's log has the details")
+	if inProcess {
+		return Errorf(Internal, "something went wrong inside: %v", err)
+	}
+	return Errorf(Internal, "something went wrong inside; the worker's log (logs/worker.log) has the details")
 }
 
 func writeError(w http.ResponseWriter, e *Error) {

@@ -26,30 +26,36 @@ const (
 // handle answers a request or says why not.
 type handle func(http.ResponseWriter, *http.Request) error
 
+// edge is where errors leave: logged once by a worker, told whole in process.
+type edge struct {
+	log       *slog.Logger
+	inProcess bool
+}
+
 // plain makes h a handler: bounded body and time, one shape of errors, and
 // what is our fault is logged once.
-func plain(log *slog.Logger, h handle) http.Handler {
+func (d edge) plain(h handle) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), answerTime)
 		defer cancel()
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTime + 5*time.Second))
-		run(log, h, w, r.WithContext(ctx))
+		d.run(h, w, r.WithContext(ctx))
 	})
 }
 
 // stream is plain without the deadline: its lines have one each. It ends when
 // closing does.
-func stream(log *slog.Logger, closing context.Context, h handle) http.Handler {
+func (d edge) stream(closing context.Context, h handle) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
 		defer context.AfterFunc(closing, cancel)()
-		run(log, h, w, r.WithContext(ctx))
+		d.run(h, w, r.WithContext(ctx))
 	})
 }
 
-func run(log *slog.Logger, h handle, w http.ResponseWriter, r *http.Request) {
+func (d edge) run(h handle, w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, bodyLimit)
 	out := &begun{ResponseWriter: w}
 	defer func() {
@@ -57,20 +63,20 @@ func run(log *slog.Logger, h handle, w http.ResponseWriter, r *http.Request) {
 			if p == http.ErrAbortHandler {
 				panic(p)
 			}
-			log.Error("request panicked", "method", r.Method, "path", r.URL.Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			out.fail(Errorf(Internal, "something went wrong inside; the worker's log has the details"))
+			d.log.Error("request panicked", "method", r.Method, "path", r.URL.Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			out.fail(asError(fmt.Errorf("panic: %v", p), d.inProcess))
 		}
 	}()
 	err := h(out, r)
 	if err == nil || (errors.Is(err, context.Canceled) && r.Context().Err() != nil) {
 		return
 	}
-	e := asError(err)
+	e := asError(err, d.inProcess)
 	if errors.Is(err, context.DeadlineExceeded) {
 		e = Errorf(Starting, "the answer took longer than %s", answerTime)
 	}
-	if e.Code == Internal {
-		log.Error("request failed", "method", r.Method, "path", r.URL.Path, "err", err)
+	if e.Code == Internal && !d.inProcess {
+		d.log.Error("request failed", "method", r.Method, "path", r.URL.Path, "err", err)
 	}
 	out.fail(e)
 }

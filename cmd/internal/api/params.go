@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"cmem/ingest/host"
 	"cmem/projections/records"
 	"cmem/projections/search"
 )
@@ -96,7 +97,8 @@ func (p *params) oneOf(name string, allowed ...string) string {
 		return allowed[0]
 	}
 	if !slices.Contains(allowed, v) {
-		p.fail(Errorf(Invalid, "%s must be one of %s, not %s", name, strings.Join(allowed, ", "), quote(v)))
+		named := slices.DeleteFunc(slices.Clone(allowed), func(a string) bool { return a == "" })
+		p.fail(Errorf(Invalid, "%s must be one of %s, not %s", name, strings.Join(named, ", "), quote(v)))
 	}
 	return v
 }
@@ -126,7 +128,7 @@ func (s *searching) note(format string, args ...any) {
 	s.notes = append(s.notes, fmt.Sprintf(format, args...))
 }
 
-const kindNames = "observations, sessions, prompts, texts and turns"
+const kindNames = "observations, summaries (also called sessions), prompts, texts and turns"
 
 // obsTypes are the usual types of observations; a model may be told to use others.
 var obsTypes = []string{"bugfix", "feature", "refactor", "change", "discovery", "decision"}
@@ -150,6 +152,9 @@ func (p *params) searching(zone *time.Location, now time.Time) searching {
 		host: hostName(p.first("platformSource", "platform_source", "host")), session: p.first("session", "session_id"),
 		limit: p.int("limit", defaultLimit, 1, maxSearch), offset: p.int("offset", 0, 0, 1<<30),
 		json: p.oneOf("format", "text", "json") == "json",
+	}
+	if s.host != "" && !slices.Contains(HostNames(), s.host) {
+		s.note("no host is called %s; hosts are %s", quote(s.host), strings.Join(host.Names(), ", "))
 	}
 	p.kinds(&s)
 	p.order(&s)

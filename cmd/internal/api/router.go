@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -11,20 +10,20 @@ import (
 // router registers routes and answers in the one error shape where there is
 // none.
 type router struct {
-	mux     *http.ServeMux
-	log     *slog.Logger
+	mux *http.ServeMux
+	edge
 	touch   func()
 	closing context.Context
 	allowed map[string][]string // path → methods
 }
 
 // probe is asked by machines, often, and does not count as use.
-func (r *router) probe(pattern string, h handle) { r.add(pattern, plain(r.log, h)) }
+func (r *router) probe(pattern string, h handle) { r.add(pattern, r.edge.plain(h)) }
 
-func (r *router) plain(pattern string, h handle) { r.add(pattern, r.used(plain(r.log, h))) }
+func (r *router) plain(pattern string, h handle) { r.add(pattern, r.used(r.edge.plain(h))) }
 
 func (r *router) stream(pattern string, h handle) {
-	r.add(pattern, r.used(stream(r.log, r.closing, h)))
+	r.add(pattern, r.used(r.edge.stream(r.closing, h)))
 }
 
 func (r *router) used(h http.Handler) http.Handler {
@@ -50,12 +49,12 @@ func (r *router) finish() {
 		if slices.Contains(methods, http.MethodGet) {
 			methods = append(methods, http.MethodHead)
 		}
-		r.mux.Handle(path, plain(r.log, func(w http.ResponseWriter, req *http.Request) error {
+		r.mux.Handle(path, r.edge.plain(func(w http.ResponseWriter, req *http.Request) error {
 			w.Header().Set("Allow", strings.Join(methods, ", "))
 			return Errorf(BadMethod, "%s takes %s, not %s", path, strings.Join(methods, " or "), req.Method)
 		}))
 	}
-	r.mux.Handle("/", plain(r.log, func(w http.ResponseWriter, req *http.Request) error {
+	r.mux.Handle("/", r.edge.plain(func(w http.ResponseWriter, req *http.Request) error {
 		return Errorf(NotFound, "there is no route %s", quote(req.URL.Path))
 	}))
 }

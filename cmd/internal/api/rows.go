@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"cmem/ingest/host"
 	"cmem/projections/records"
 )
 
@@ -11,19 +12,31 @@ import (
 var platforms = map[string]string{"claude-code": "claude"}
 
 // platformName is a host's name as claude-mem's clients expect it.
-func platformName(host string) string {
-	if p, ok := platforms[host]; ok {
+func platformName(name string) string {
+	if p, ok := platforms[name]; ok {
 		return p
 	}
-	return host
+	return name
+}
+
+// HostNames are all names under which hosts can be asked for, ours and
+// claude-mem's.
+func HostNames() []string {
+	all := host.Names()
+	for _, h := range host.Names() {
+		if p := platformName(h); p != h {
+			all = append(all, p)
+		}
+	}
+	return all
 }
 
 // hostName reads a host, by our name or claude-mem's.
 func hostName(s string) string {
 	s = strings.ToLower(strings.TrimSpace(s))
-	for host, platform := range platforms {
+	for ours, platform := range platforms {
 		if s == platform {
-			return host
+			return ours
 		}
 	}
 	return s

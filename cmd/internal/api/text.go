@@ -7,14 +7,21 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"cmem/projections/contextcache"
 )
 
 // The text answers: a count, then days, then files, one line each, in the form
 // that agents working with claude-mem know.
 
-var icons = map[string]string{
-	"bugfix": "●", "feature": "★", "refactor": "↻", "change": "✓", "discovery": "○", "decision": "◆",
-	"session": "🎯", "prompt": "💬", "text": "🗨", "turn": "🔧",
+// icons of what is no observation; those have contextcache's.
+var icons = map[string]string{"session": "🎯", "prompt": "💬", "text": "🗨", "turn": "🔧"}
+
+func icon(kind string) string {
+	if i, ok := icons[kind]; ok {
+		return i
+	}
+	return contextcache.Icon(kind)
 }
 
 // entry is one line of a text answer.
@@ -75,11 +82,7 @@ func (s *sheet) table(file string, entries []entry) {
 		if e.anchor {
 			title += " <- **ANCHOR**"
 		}
-		icon := icons[e.kind]
-		if icon == "" {
-			icon = "·" // a note has no type
-		}
-		fmt.Fprintf(&s.b, "| %s | %s | %s | %s | %s |\n", e.ref, shown, icon, title, cost)
+		fmt.Fprintf(&s.b, "| %s | %s | %s | %s | %s |\n", e.ref, shown, icon(e.kind), title, cost)
 	}
 	s.b.WriteByte('\n')
 }

@@ -53,6 +53,7 @@ type Stats struct {
 	Log      LogStats      `json:"log"`
 	Models   []Model       `json:"models"`
 	Spool    SpoolStats    `json:"spool"`
+	Hooks    HookStats     `json:"hooks"`
 	Phase    Progress      `json:"phase"`
 	Notes    []string      `json:"notes,omitempty"` // what a person should know
 }
@@ -73,7 +74,7 @@ type WorkerStats struct {
 // DatabaseStats: see Stats. Sessions counts the sessions of hosts.
 type DatabaseStats struct {
 	Path               string  `json:"path"`
-	Size               int64   `json:"size"` // bytes of all read models
+	Size               int64   `json:"size"` // bytes of all read models on the disk
 	Observations       int     `json:"observations"`
 	Sessions           int     `json:"sessions"`
 	Summaries          int     `json:"summaries"`
@@ -87,8 +88,8 @@ type DatabaseStats struct {
 type LogStats struct {
 	Identity string `json:"identity"`
 	Head     uint64 `json:"head"`
-	Bytes    int64  `json:"bytes"`
-	Unclean  bool   `json:"unclean,omitempty"` // the last stop was not a clean one
+	Bytes    int64  `json:"bytes"`             // of its files on the disk
+	Unclean  bool   `json:"unclean,omitempty"` // the stop before this start was not a clean one
 }
 
 // SpoolStats are the files that wait to enter the log, and those that could not.
@@ -96,6 +97,29 @@ type SpoolStats struct {
 	Waiting int `json:"waiting"`
 	Held    int `json:"held"`
 	Corrupt int `json:"corrupt"`
+	Foreign int `json:"foreign,omitempty"` // not the spool's, left alone
+}
+
+// HookStats say whether hosts deliver.
+type HookStats struct {
+	Last     []HookSeen    `json:"last"`     // of each host, among the newest events
+	Counters []HookCounter `json:"counters"` // by name
+}
+
+// HookSeen is the newest event that a host's hook delivered.
+type HookSeen struct {
+	Host  string `json:"host"`
+	Event string `json:"event"`
+	Time  string `json:"time"` // UTC, RFC 3339
+}
+
+// HookCounter is what hooks counted under a name of run/counters.
+type HookCounter struct {
+	Name    string `json:"name"`
+	Count   int64  `json:"count"`
+	Last    string `json:"last,omitempty"` // UTC, RFC 3339
+	Meaning string `json:"meaning"`
+	Problem bool   `json:"problem"` // false: it only tells
 }
 
 // Row carries what all rows share.
@@ -422,13 +446,15 @@ type LogRecord struct {
 	Event    string `json:"event,omitempty"`
 	Time     string `json:"time,omitempty"`
 	Bytes    int    `json:"bytes"`
+	Rule     string `json:"rule,omitempty"` // event.skipped: what kept the event out
+	Tool     string `json:"tool,omitempty"` // event.skipped: of a tool's event
 }
 
 // LogReport is what verifying the log found.
 type LogReport struct {
 	Values    int64    `json:"values"`
 	Messages  int64    `json:"messages"`
-	Bytes     int64    `json:"bytes"`
+	Bytes     int64    `json:"bytes"` // of bodies, compressed as they are stored
 	Abandoned int64    `json:"abandoned,omitempty"`
 	Gaps      []LogGap `json:"gaps,omitempty"`
 	Told      []LogGap `json:"told,omitempty"`   // gaps that a finding of the log tells of: see /api/log/damage

@@ -15,8 +15,10 @@ import (
 	"io/fs"
 	"os"
 	"reflect"
+	"strings"
 	"time"
 
+	"cmem/ingest/filter"
 	"cmem/ingest/home"
 )
 
@@ -45,6 +47,8 @@ type Config struct {
 	ReserveMB     int `json:"reserve_mb" default:"1024" doc:"disk space that must stay free, in MB; negative: the least, 24 MB"`
 	MemoryLimitMB int `json:"memory_limit_mb" default:"0" doc:"soft limit of the worker's memory, in MB; 0 is none (GOMEMLIMIT counts too)"`
 	GCPercent     int `json:"gc_percent" default:"50" doc:"how much the heap may grow between collections, in percent; smaller is less memory and more work"`
+
+	said map[string]place // where each setting that is not its default was given
 }
 
 // Load reads the settings for file, which may be missing, and the environment.
@@ -86,7 +90,12 @@ func Default() Config {
 
 // check looks at what a value's form cannot tell.
 func (c *Config) check(file string) error {
-	bad := func(name, reason string) error { return &Error{File: file, Name: name, Reason: reason} }
+	bad := func(name, reason string) error {
+		if p, ok := c.said[name]; ok {
+			return &Error{File: p.file, Line: p.line, Name: p.name, Reason: reason}
+		}
+		return &Error{File: file, Name: name, Reason: reason}
+	}
 	switch c.LogLevel {
 	case "debug", "info", "warn", "error":
 	default:
@@ -105,18 +114,21 @@ func (c *Config) check(file string) error {
 			return bad(f.name, "must not be negative")
 		}
 	}
-	if c.SessionIdle == 0 || c.SweepEvery == 0 || c.StopTimeout == 0 {
-		return bad("session_idle, sweep_every and stop_timeout", "must not be 0")
+	for name, d := range map[string]time.Duration{"session_idle": c.SessionIdle, "sweep_every": c.SweepEvery, "stop_timeout": c.StopTimeout} {
+		if d == 0 {
+			return bad(name, "must not be 0")
+		}
 	}
 	return nil
 }
 
 // Location is the zone for days and times.
 func (c Config) Location() *time.Location {
-	if c.Zone == "" {
-		return time.Local
+	name := c.Zone
+	if name == "" {
+		name = LocalZone(os.LookupEnv)
 	}
-	if loc, err := time.LoadLocation(c.Zone); err == nil {
+	if loc, err := time.LoadLocation(name); err == nil {
 		return loc
 	}
 	return time.Local
@@ -135,6 +147,9 @@ func (c Config) List() []Setting {
 		s := Setting{Name: f.name, Environment: environment(f.name), Default: f.tag.Get("default"), Doc: f.tag.Get("doc"), Value: show(f.value)}
 		if doc, ok := hookDocs[f.name]; ok {
 			s.Doc = doc
+		}
+		if f.name == "skip_tools" {
+			s.Default = strings.Join(filter.DefaultSkipTools(), ", ")
 		}
 		out = append(out, s)
 	}

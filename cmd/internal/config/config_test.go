@@ -49,8 +49,8 @@ func TestABrokenFileIsNamedWithItsLine(t *testing.T) {
 		"{} {}":                          "config.json:1: has something after",
 		"{\"log_level\": \"loud\"}":      "log_level must be debug",
 		"{\"port\": 70000}":              "port must be between",
-		"{\"zone\": \"Mars/Olympus\"}":   "zone is no time zone",
-		"{\"session_idle\": \"0s\"}":     "must not be 0",
+		"{\n\"zone\": \"Mars/Olympus\"}": "config.json:2: zone is no time zone",
+		"{\"session_idle\": \"0s\"}":     "config.json:1: session_idle must not be 0",
 	} {
 		_, _, err := load(t, text)
 		var e *Error
@@ -63,6 +63,29 @@ func TestABrokenFileIsNamedWithItsLine(t *testing.T) {
 	}
 	if _, _, err := load(t, "{}", "CMEM_PORT=x"); err == nil || !strings.Contains(err.Error(), "CMEM_PORT must be a whole number") {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestAVariableIsNamedAndNotTheFile(t *testing.T) {
+	_, _, err := load(t, "{\n\"log_level\": \"info\"}", "CMEM_LOG_LEVEL=foo")
+	if want := "environment: CMEM_LOG_LEVEL must be debug, info, warn or error"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+func TestTheDefaultOfSkipToolsIsShown(t *testing.T) {
+	for _, s := range Default().List() {
+		if s.Name == "skip_tools" && !strings.Contains(s.Default, "TodoWrite") {
+			t.Errorf("got %+v", s)
+		}
+	}
+}
+
+func TestOneZoneHasOneName(t *testing.T) {
+	for tz, want := range map[string]string{"Etc/UTC": "UTC", "UTC": "UTC", "": "UTC", ":Europe/Berlin": "Europe/Berlin"} {
+		if got := LocalZone(func(string) (string, bool) { return tz, true }); got != want {
+			t.Errorf("TZ=%s: got %q, want %q", tz, got, want)
+		}
 	}
 }
 

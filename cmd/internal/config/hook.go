@@ -13,7 +13,7 @@ type Hook struct{ home.Settings }
 // hookDocs says what they mean.
 var hookDocs = map[string]string{
 	"excluded_projects": "projects, as globs over folders, of which nothing is kept and in which nothing is shown; sub-folders too",
-	"skip_tools":        "exact names of tools whose uses are not kept; an empty list keeps all",
+	"skip_tools":        "exact names of tools whose uses are not kept; where it is not set hooks leave out the default list and transcripts nothing; a list of your own holds for both, and [] keeps all",
 	"skip_subagents":    "leave out what sub-agents do",
 	"redact":            `your own secret patterns, before the built-in ones: [{"kind": "badge", "pattern": "B-[0-9]{6}"}]; in the environment one kind=regexp a line`,
 	"autostart":         "a hook starts the worker when none answers",

@@ -187,6 +187,7 @@ func (c *Config) readJSON(file string, text []byte) ([]Notice, error) {
 		if err := f.setJSON(raw); err != nil {
 			return nil, &Error{File: file, Line: at, Name: name, Reason: err.Error()}
 		}
+		c.saidAt(f.name, place{file, at, name})
 	}
 	if _, err := dec.Token(); err != nil {
 		return nil, broken(err)
@@ -231,6 +232,20 @@ func (c *Config) like(name string) string {
 	return ""
 }
 
+// place is where a setting was given, and under which name.
+type place struct {
+	file string
+	line int
+	name string
+}
+
+func (c *Config) saidAt(setting string, p place) {
+	if c.said == nil {
+		c.said = map[string]place{}
+	}
+	c.said[setting] = p
+}
+
 // prefix begins the name of every variable that is a setting.
 const prefix = "CMEM_"
 
@@ -254,6 +269,7 @@ func (c *Config) readEnviron(environ []string) ([]Notice, error) {
 		if err := f.set(value); err != nil {
 			return nil, &Error{File: "environment", Name: key, Reason: err.Error()}
 		}
+		c.saidAt(f.name, place{"environment", 0, key})
 	}
 	return notices, c.hookEnvironment(environ)
 }

@@ -71,16 +71,26 @@ func (n *Node) Replay(ctx context.Context, r api.ReplayRequest, tell func(api.Li
 		},
 	}, r.Paths...)
 	if err != nil {
-		return nil, apiError(err)
+		return nil, apiError(err, "what was not taken in is still in the transcripts: replay them again then")
+	}
+	out := ReplayResult{Result: *result}
+	if r.Observe == "missing" {
+		out.Notes = append(out.Notes, "no model is configured, so none was asked; rules make observations of every turn by themselves")
 	}
 	if r.DryRun {
-		return result, nil
+		return out, nil
 	}
 	if err := n.settle(ctx); err != nil {
 		return nil, err
 	}
-	err = n.records.read(func(s *records.Store) error { return result.Count(s) })
-	return result, err
+	err = n.records.read(func(s *records.Store) error { return out.Count(s) })
+	return out, err
+}
+
+// ReplayResult is the answer of /api/replay.
+type ReplayResult struct {
+	replay.Result
+	Notes []string `json:"notes,omitempty"` // what a person should know
 }
 
 // settle brings all read models to the head, so that an answer can rely on them.
@@ -161,13 +171,16 @@ type step struct {
 }
 
 // apiError names errors of the rooms for callers; the one place that does.
-func apiError(err error) error {
+// refused is what it means that the log took nothing in.
+func apiError(err error, refused string) error {
 	var e *api.Error
 	switch {
 	case errors.As(err, &e):
 		return err
-	case errors.Is(err, streams.ErrDiskFull), durable.IsFull(err):
-		return api.Errorf(api.NoSpace, "the disk has less free than the reserve; nothing was lost, free some space")
+	case errors.Is(err, streams.ErrDiskFull):
+		return api.Errorf(api.NoSpace, "the log takes nothing in while the disk has less free than the reserve (reserve_mb); free some space: %s", refused)
+	case durable.IsFull(err):
+		return api.Errorf(api.NoSpace, "the disk is full; free some space: %s", refused)
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, os.ErrPermission):
 		return api.Errorf(api.NotFound, "%v", err)
 	case errors.Is(err, replay.ErrUnknownHost):

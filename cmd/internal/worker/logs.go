@@ -2,11 +2,14 @@ package worker
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"time"
 
 	"cmem/cmd/internal/api"
 	"cmem/streams"
+	"cmem/streams/envelope"
+	"cmem/streams/event"
 )
 
 // Export writes the log after a position, one CloudEvent a line.
@@ -83,6 +86,12 @@ func short(r streams.Record) api.LogRecord {
 	out := api.LogRecord{Position: uint64(r.Position), ID: e.ID, Type: e.Type, Source: e.Source, Session: e.Subject, Event: e.Event, Bytes: len(e.Body)}
 	if !e.Time.IsZero() {
 		out.Time = e.Time.UTC().Format(time.RFC3339Nano)
+	}
+	if e.Type == envelope.EventSkipped {
+		var s event.EventSkipped
+		if json.Unmarshal(e.Body, &s) == nil { // otherwise the record itself is all there is to tell
+			out.Rule, out.Tool = s.Rule, s.Tool
+		}
 	}
 	return out
 }

@@ -64,8 +64,9 @@ type Node struct {
 	socket    string
 	port      int
 
-	cleaner cleaner
-	saving  sync.Mutex // one save at a time, so that equal ones meet
+	delivered delivered
+	cleaner   cleaner
+	saving    sync.Mutex // one save at a time, so that equal ones meet
 }
 
 // newNode opens nothing yet.
@@ -117,6 +118,9 @@ func (n *Node) open(ctx context.Context) (err error) {
 	}
 	if n.stream, err = streams.Open(ctx, streams.Config{Dir: n.dir.Log(), Logger: n.log, Reserve: reserve, HeadFile: n.dir.Head()}); err != nil {
 		return err
+	}
+	if opening := n.stream.Opening(); !opening.Clean {
+		n.log.Warn(unclean(opening))
 	}
 	for _, found := range n.stream.Opening().Found {
 		n.log.Warn("log", "found", found)

@@ -50,7 +50,7 @@ func (n *Node) Save(ctx context.Context, r api.SaveRequest) (api.SaveAnswer, err
 	}
 	results, err := n.ingester.Add(ctx, e)
 	if err != nil {
-		return api.SaveAnswer{}, apiError(err)
+		return api.SaveAnswer{}, apiError(err, "this note was not kept, save it again then")
 	}
 	if err := n.settle(ctx); err != nil {
 		return api.SaveAnswer{}, err
@@ -149,7 +149,7 @@ func (n *Node) Move(ctx context.Context, r api.MoveRequest) (api.MoveAnswer, err
 		Body: body(event.ProjectMoved{Session: r.Session, From: from, To: to}),
 	}
 	if _, err := n.ingester.Add(ctx, e); err != nil {
-		return out, apiError(err)
+		return out, apiError(err, "nothing was moved, say it again then")
 	}
 	out.Moved = true
 	return out, n.settle(ctx)

@@ -6,12 +6,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"cmem/cmd/internal/api"
 	"cmem/cmd/internal/config"
 	"cmem/ingest/spool"
+	"cmem/ingest/spool/drain"
 	"cmem/projections/records"
 	"cmem/projections/search"
+	"cmem/streams"
+	"cmem/streams/durable"
 )
 
 func (n *Node) models() []api.Model {
@@ -28,7 +32,7 @@ func (n *Node) models() []api.Model {
 }
 
 // Stats counts. What cannot be counted yet is 0, and a note says why.
-func (n *Node) Stats(context.Context) (api.Stats, error) {
+func (n *Node) Stats(ctx context.Context) (api.Stats, error) {
 	n.addresses.Lock()
 	socket, port := n.socket, n.port
 	n.addresses.Unlock()
@@ -40,7 +44,9 @@ func (n *Node) Stats(context.Context) (api.Stats, error) {
 		Database: api.DatabaseStats{Path: n.dir.Read(), Size: size(n.dir.Read())},
 		Spool: api.SpoolStats{
 			Waiting: entries(n.dir.Spool()), Held: entries(n.dir.Held()), Corrupt: files(n.dir.Corrupt()),
+			Foreign: len(drain.Foreign(n.dir.Spool())),
 		},
+		Hooks: api.HookStats{Last: []api.HookSeen{}, Counters: n.hookCounters()},
 		Phase: n.Phase(), Models: n.models(),
 	}
 	if n.isOpen() != nil {
@@ -48,7 +54,15 @@ func (n *Node) Stats(context.Context) (api.Stats, error) {
 	}
 	opening := n.stream.Opening()
 	s.Log = api.LogStats{Identity: n.stream.Identity(), Head: uint64(n.head()), Bytes: size(filepath.Join(n.stream.Dir(), "jetstream")), Unclean: !opening.Clean}
+	if !opening.Clean {
+		s.Notes = append(s.Notes, unclean(opening))
+	}
 	s.Notes = append(s.Notes, opening.Found...)
+	last, err := n.lastHooks(ctx)
+	if err != nil {
+		s.Notes = append(s.Notes, reason(err))
+	}
+	s.Hooks.Last = last
 	for _, g := range n.stream.Gaps() {
 		s.Notes = append(s.Notes, fmt.Sprintf("positions %d to %d of the log hold nothing: %s", g.First, g.Last, g.Reason))
 	}
@@ -85,6 +99,15 @@ func (n *Node) count(s *api.Stats) error {
 	})
 }
 
+// unclean tells a person that the process that had the log before was killed.
+func unclean(o streams.Opening) string {
+	const said = "the stop before this start was not a clean one (killed, or the power was cut)"
+	if len(o.Found) > 0 {
+		return said + "; the log was looked over, and what was found is told here"
+	}
+	return said + "; the log was looked over, and nothing that it had acknowledged is lost"
+}
+
 // advice says what a person should know and do.
 func (n *Node) advice(s api.Stats) (notes []string) {
 	if s.Spool.Held > 0 {
@@ -93,12 +116,27 @@ func (n *Node) advice(s api.Stats) (notes []string) {
 	if s.Spool.Corrupt > 0 {
 		notes = append(notes, fmt.Sprintf("%d files of the spool are no events; they are kept in %s", s.Spool.Corrupt, n.dir.Corrupt()))
 	}
+	if s.Spool.Foreign > 0 {
+		notes = append(notes, fmt.Sprintf("not of the spool, and left alone in %s: %s", n.dir.Spool(), few(drain.Foreign(n.dir.Spool()))))
+	}
+	if free, err := durable.Free(n.dir.Log()); err == nil && free < n.stream.Reserve() {
+		notes = append(notes, fmt.Sprintf("%d MB of disk are free, %d MB are to stay free (reserve_mb): the log takes nothing in, and what hooks tell is kept in the spool until there is room", free>>20, n.stream.Reserve()>>20))
+	}
 	for _, m := range s.Models {
 		if m.Reason != "" {
 			notes = append(notes, fmt.Sprintf("%s: %s (%s)", m.Name, m.State, m.Reason))
 		}
 	}
 	return notes
+}
+
+// few names the first of many.
+func few(names []string) string {
+	const enough = 5
+	if len(names) <= enough {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:enough], ", "), len(names)-enough)
 }
 
 // size sums the files below dir, in bytes. What vanishes meanwhile is not there.

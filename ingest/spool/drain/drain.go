@@ -130,12 +130,29 @@ func (p *pass) list() ([]string, error) {
 		switch _, ours := spool.ParseName(e.Name()); {
 		case ours && e.Type().IsRegular():
 			names = append(names, e.Name())
-		case !ownName(e.Name()):
+		case foreign(e):
 			p.report.Foreign++
 		}
 	}
 	p.forget(names)
 	return names, nil // ReadDir sorts, and names sort by capture time
+}
+
+// Foreign names what lies in a spool folder and is not the spool's, sorted. It is
+// left alone for ever. A folder that cannot be read holds none.
+func Foreign(dir string) (names []string) {
+	entries, _ := os.ReadDir(dir) // gone or unreadable: Once says so
+	for _, e := range entries {
+		if foreign(e) {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+func foreign(e fs.DirEntry) bool {
+	_, entry := spool.ParseName(e.Name())
+	return !(entry && e.Type().IsRegular()) && !ownName(e.Name())
 }
 
 // ownName: a folder or file of the spool that is no entry.

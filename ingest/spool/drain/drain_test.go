@@ -168,6 +168,9 @@ func TestWhatIsNotOurs(t *testing.T) {
 	if err := os.Symlink(secret, filepath.Join(b.dir, name(2))); err != nil {
 		t.Fatal(err)
 	}
+	if names := Foreign(b.dir); len(names) != 4 {
+		t.Errorf("not the spool's: %v", names)
+	}
 	if got, want := b.once(), (Report{Taken: 1, Foreign: 4}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
