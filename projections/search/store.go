@@ -53,6 +53,11 @@ func openStore(path string) (s *store, err error) {
 	if err := checkRoot(filepath.Join(path, "root.bolt")); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
+	defer func() {
+		if err != nil {
+			s = nil
+		}
+	}()
 	defer guard(&err)()
 	if s, err = startStore(path); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)

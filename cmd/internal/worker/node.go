@@ -94,10 +94,8 @@ func Open(ctx context.Context, dir home.Dir, cfg config.Config, log *slog.Logger
 	if err := n.prepare(ctx); err != nil {
 		return nil, errors.Join(err, n.Close())
 	}
-	for _, catchUp := range []func(context.Context) error{n.search.catchUp, n.contexts.catchUp} {
-		if err := catchUp(ctx); err != nil {
-			return nil, errors.Join(err, n.Close())
-		}
+	if err := n.catchUp(ctx); err != nil {
+		return nil, errors.Join(err, n.Close())
 	}
 	n.reach(api.PhaseReady)
 	return n, nil
@@ -135,7 +133,7 @@ func (n *Node) open(ctx context.Context) (err error) {
 // prepare brings records to the head, so that the Ingester knows all ids, and
 // takes in what waits in the spool.
 func (n *Node) prepare(ctx context.Context) (err error) {
-	if err := n.records.catchUp(ctx); err != nil {
+	if err := n.catchUpRecords(ctx); err != nil {
 		return err
 	}
 	if n.ingester, err = ingest.New(ctx, ingest.Config{Log: n.stream, Table: table{n.records}, Logger: n.log}); err != nil {
@@ -145,7 +143,7 @@ func (n *Node) prepare(ctx context.Context) (err error) {
 	if err := n.drainer.RunOnce(ctx); err != nil {
 		n.log.Warn("spool was not drained", "err", err)
 	}
-	if err := n.records.catchUp(ctx); err != nil {
+	if err := n.catchUpRecords(ctx); err != nil {
 		return err
 	}
 	close(n.prepared)
@@ -186,16 +184,18 @@ func (n *Node) makeTracks() {
 				Bulk: path != place("records.db"),
 			})
 		},
-		feed:     func() projections.Feed[projections.Entry] { return feed },
-		unusable: []error{records.ErrDamaged, records.ErrVersion, projections.ErrOtherLog},
+		feed:   func() projections.Feed[projections.Entry] { return feed },
+		locked: records.ErrLocked, damaged: []error{records.ErrDamaged},
+		dated: []error{records.ErrVersion, projections.ErrOtherLog},
 	}
 	n.search = &track[records.Change, *search.Index]{
 		name: "search", path: place("search"), head: n.head, identity: log, log: n.log,
 		open: func(path string) (*search.Index, error) {
 			return search.Open(path, search.Config{Source: source{n.records}, Version: versions(), Log: log, Logger: n.log})
 		},
-		feed:     n.changes,
-		unusable: []error{search.ErrDamaged, search.ErrVersion, search.ErrOtherLog, projections.ErrOtherLog},
+		feed:   n.changes,
+		locked: search.ErrLocked, damaged: []error{search.ErrDamaged},
+		dated: []error{search.ErrVersion, search.ErrOtherLog, projections.ErrOtherLog},
 	}
 	n.contexts = n.contextTrack(place("context"), log)
 }
@@ -280,7 +280,7 @@ func (n *Node) Records(f func(*records.Store) error) error {
 	if err := n.isOpen(); err != nil {
 		return err
 	}
-	return n.records.read(f)
+	return n.mended(func() error { return n.records.read(f) })
 }
 
 // Search gives the index in use to f.
@@ -288,7 +288,7 @@ func (n *Node) Search(f func(*search.Index) error) error {
 	if err := n.isOpen(); err != nil {
 		return err
 	}
-	return n.search.read(f)
+	return n.mended(func() error { return n.search.read(f) })
 }
 
 func (n *Node) isOpen() error { return n.when(n.opened) }
@@ -335,10 +335,15 @@ func (n *Node) Phases(ctx context.Context, tell func(api.Progress) error) error 
 
 func (n *Node) touch() { n.used.Store(n.now().UnixNano()) }
 
-// Close ends what Open began, outside-in: read models first, then the log.
+// Close ends what Open began, outside-in: read models first, then the log. What
+// was found damaged and has no loop to build it again is built here.
 func (n *Node) Close() error {
 	n.endStreams()
-	err := errors.Join(n.closeModels(), n.stream.Close())
+	var err error
+	if n.stop == nil && n.isPrepared() == nil && n.anyDue() {
+		err = n.catchUp(context.Background())
+	}
+	err = errors.Join(err, n.closeModels(), n.stream.Close())
 	debug.FreeOSMemory()
 	return err
 }

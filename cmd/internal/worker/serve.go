@@ -142,6 +142,7 @@ func (n *Node) run() *loops {
 	l.following.Go(func() { _ = n.search.run(follow) })
 	l.following.Go(func() { _ = n.contexts.run(follow) })
 	l.following.Go(func() { n.followContexts(follow) })
+	l.following.Go(func() { n.inspect(follow) })
 	return l
 }
 
