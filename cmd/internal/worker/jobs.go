@@ -63,8 +63,12 @@ func (n *Node) Replay(ctx context.Context, r api.ReplayRequest, tell func(api.Li
 	default:
 		return nil, api.Errorf(api.Invalid, "observe must be none or missing, not %q", r.Observe)
 	}
+	key, err := n.keyForReplay(r)
+	if err != nil {
+		return nil, err
+	}
 	result, err := replay.Transcript(ctx, replay.Config{
-		Files: n.files(), Ingester: n.ingester, Table: table{n.records}, Host: r.Host, DryRun: r.DryRun,
+		Files: n.files(key), Ingester: n.ingester, Table: table{n.records}, Host: r.Host, DryRun: r.DryRun,
 		Progress: func(p replay.Progress) {
 			n.touch()
 			tell(api.Line{Stage: p.File, Done: p.Done, Total: p.Total})

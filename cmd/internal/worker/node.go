@@ -19,7 +19,6 @@ import (
 	"cmem/cmd/internal/config"
 	"cmem/ingest"
 	"cmem/ingest/home"
-	"cmem/ingest/identity"
 	"cmem/observer/rules"
 	"cmem/projections"
 	"cmem/projections/records"
@@ -48,7 +47,6 @@ type Node struct {
 	// What follows is set by open, once, before opened is closed.
 	opened   chan struct{}
 	stream   *streams.Log
-	key      identity.Key
 	records  *track[projections.Entry, *records.Store]
 	search   *track[records.Change, *search.Index]
 	contexts *track[records.Change, *contextModel]
@@ -106,7 +104,8 @@ func (n *Node) open(ctx context.Context) (err error) {
 	if err := n.dir.Make(); err != nil {
 		return err
 	}
-	if n.key, err = identity.LoadKey(n.dir.IDKey()); err != nil {
+	keyMissing, err := n.checkKey()
+	if err != nil {
 		return err
 	}
 	reserve := int64(n.cfg.ReserveMB) << 20
@@ -118,6 +117,9 @@ func (n *Node) open(ctx context.Context) (err error) {
 	}
 	for _, found := range n.stream.Opening().Found {
 		n.log.Warn("log", "found", found)
+	}
+	if err := n.knowKey(keyMissing); err != nil {
+		return errors.Join(err, n.stream.Close())
 	}
 	n.reach(api.PhaseLogReady)
 	n.makeTracks()

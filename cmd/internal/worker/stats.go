@@ -91,6 +91,12 @@ func (n *Node) count(s *api.Stats) error {
 
 // advice says what a person should know and do.
 func (n *Node) advice(s api.Stats) (notes []string) {
+	for _, u := range n.cfg.Unusable {
+		notes = append(notes, "this setting cannot be used and does not hold: "+u.Error())
+	}
+	if problem := n.keyProblem(); problem != "" {
+		notes = append(notes, problem)
+	}
 	if s.Spool.Held > 0 {
 		notes = append(notes, fmt.Sprintf("%d events could not enter the log for days and are held; bring them back with: cmem spool retry", s.Spool.Held))
 	}
