@@ -280,12 +280,14 @@ func (s *Store) Close() error {
 }
 
 func (s *Store) abandon() error {
+	ctx, stop := context.WithTimeout(context.Background(), closeDamaged)
+	defer stop()
 	done := make(chan error, 1)
 	go func() { done <- s.db.Close() }()
 	select {
 	case err := <-done:
 		return err
-	case <-time.After(closeDamaged):
+	case <-ctx.Done():
 		s.c.Logger.Warn("a damaged records file stays open until the process ends", "path", s.path)
 		return nil
 	}

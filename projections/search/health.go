@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -129,12 +130,14 @@ func (s *store) end() error {
 	if s.damaged() == nil {
 		return s.idx.Close()
 	}
+	ctx, stop := context.WithTimeout(context.Background(), endDamaged)
+	defer stop()
 	done := make(chan error, 1)
 	go func() { done <- s.idx.Close() }()
 	select {
 	case err := <-done:
 		return err
-	case <-time.After(endDamaged):
+	case <-ctx.Done():
 		return nil
 	}
 }

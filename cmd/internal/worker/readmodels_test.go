@@ -16,8 +16,6 @@ import (
 	"testing"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
-
 	"cmem/cmd/internal/api"
 	"cmem/ingest/home"
 	"cmem/projections/records"
@@ -207,15 +205,15 @@ func damages() map[string]func(t *testing.T, read string) {
 			must(t, os.Remove(read+"/records.db"), os.MkdirAll(read+"/records.db/x", 0o700))
 		},
 		"records.db: another bbolt database": anotherBolt,
-		"records.db: a newer schema":         meta("schema", "999"),
-		"records.db: an older schema":        meta("schema", "0"),
-		"records.db: no schema":              meta("schema", ""),
+		"records.db: a newer schema":         replaced("schema1", "schema9"),
+		"records.db: an older schema":        replaced("schema1", "schema0"),
+		"records.db: no schema":              replaced("schema1", "scheme1"),
 		"records.db: of another log":         otherLog,
 		"records.db: zero pages":             pages("records.db", func(p []byte) { clear(p) }, 4),
 		"records.db: held by another process": func(t *testing.T, read string) {
-			db, err := bolt.Open(read+"/records.db", 0o600, nil)
+			s, err := records.Open(read+"/records.db", records.Config{Versions: versions()})
 			must(t, err)
-			t.Cleanup(func() { must(t, db.Close()) })
+			t.Cleanup(func() { must(t, s.Close()) })
 		},
 		"search: held by another process": func(t *testing.T, read string) {
 			l, err := durable.Acquire(read + "/search/lock")
@@ -348,27 +346,26 @@ func pages(glob string, spoil func([]byte), every int) func(*testing.T, string) 
 	}
 }
 
-func meta(key, value string) func(*testing.T, string) {
+// replaced changes bytes of the file in place.
+func replaced(from, to string) func(*testing.T, string) {
 	return func(t *testing.T, read string) {
-		db, err := bolt.Open(read+"/records.db", 0o600, nil)
-		must(t, err)
-		must(t, db.Update(func(tx *bolt.Tx) error {
-			if value == "" {
-				return tx.Bucket([]byte("meta")).Delete([]byte(key))
+		eachFile(t, read+"/records.db", func(b []byte) []byte {
+			if !bytes.Contains(b, []byte(from)) {
+				t.Errorf("%q is nowhere in the file", from)
 			}
-			return tx.Bucket([]byte("meta")).Put([]byte(key), []byte(value))
-		}), db.Close())
+			return bytes.ReplaceAll(b, []byte(from), []byte(to))
+		})
 	}
 }
 
+// anotherBolt: search keeps its own database of the same kind.
 func anotherBolt(t *testing.T, read string) {
-	must(t, os.Remove(read+"/records.db"))
-	db, err := bolt.Open(read+"/records.db", 0o600, nil)
-	must(t, err)
-	must(t, db.Update(func(tx *bolt.Tx) error {
-		b, err := tx.CreateBucket([]byte("recipes"))
-		return errors.Join(err, b.Put([]byte("soup"), []byte("salt")))
-	}), db.Close())
+	files, err := filepath.Glob(read + "/search/store-*/root.bolt")
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	b, err := os.ReadFile(files[0])
+	must(t, err, os.WriteFile(read+"/records.db", b, 0o600))
 }
 
 func otherLog(t *testing.T, read string) {
