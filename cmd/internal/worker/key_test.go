@@ -34,11 +34,16 @@ func transcript(t *testing.T) string {
 
 func (n *Node) replayed(t *testing.T, r api.ReplayRequest) (replay.Counts, error) {
 	t.Helper()
+	r.Host = "claude-code"
 	out, err := n.Replay(t.Context(), r, func(api.Line) {})
 	if err != nil {
 		return replay.Counts{}, err
 	}
-	return out.(*replay.Result).Total, nil
+	result := out.(*replay.Result)
+	if result.Failed() > 0 {
+		t.Fatal(result.Files[0].Error)
+	}
+	return result.Total, nil
 }
 
 func hasNote(t *testing.T, n *Node, part string) bool {
@@ -184,7 +189,7 @@ func TestSpoolFilesKeepTheirIDsWithoutTheKey(t *testing.T) {
 	n := open(t, dir)
 	defer closed(t, n)
 	held, _, err := (table{n.records}).Lookup([]string{e.ID})
-	if err != nil || len(held) != 1 {
+	if err != nil || len(held) != 1 || !held[0].OK {
 		t.Errorf("the log has %+v, %v", held, err)
 	}
 }
