@@ -148,7 +148,8 @@ func (s step[T]) end(from streams.Checkpoint) bool { return len(s.batch) == 0 &&
 func (p *Projector[T]) fetch(ctx context.Context, from streams.Checkpoint) (s step[T]) {
 	defer func() {
 		if r := recover(); r != nil {
-			s.err = fmt.Errorf("projection %s: read after %d: panic: %v\n%s", p.model.Name(), from.Position, r, debug.Stack())
+			s.err = fmt.Errorf("projection %s: read after %d: panic: %v", p.model.Name(), from.Position, r)
+			p.c.Logger.Error("reading panicked", "projection", p.model.Name(), "after", uint64(from.Position), "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
 		}
 	}()
 	if s.batch, s.upto, s.err = p.feed.Next(ctx, from, p.c.Batch); s.err != nil {
@@ -157,11 +158,13 @@ func (p *Projector[T]) fetch(ctx context.Context, from streams.Checkpoint) (s st
 	return s
 }
 
-// apply turns a panic of the model into an error that names the batch.
+// apply turns a panic of the model into an error that names the batch; its stack
+// goes to the log.
 func (p *Projector[T]) apply(from streams.Checkpoint, s step[T]) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("projection %s: apply %d..%d: panic: %v\n%s", p.model.Name(), from.Position+1, s.upto.Position, r, debug.Stack())
+			err = fmt.Errorf("projection %s: apply %d..%d: panic: %v", p.model.Name(), from.Position+1, s.upto.Position, r)
+			p.c.Logger.Error("applying panicked", "projection", p.model.Name(), "from", uint64(from.Position+1), "to", uint64(s.upto.Position), "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
 		}
 	}()
 	err = durable.Failpoint("apply." + p.model.Name())

@@ -34,10 +34,13 @@ type Build struct {
 	After  string `json:"after,omitempty"`  // digest of the new one, if it was asked for
 	Upto   uint64 `json:"position"`         // both read the log up to here
 	Equal  bool   `json:"equal"`            // the digests were compared, and are equal
+	// Unreadable says why the old one could not be read, if it could not: then
+	// there was nothing to compare with.
+	Unreadable string `json:"unreadable,omitempty"`
 }
 
-// ErrDiffers: the new model is not what the old one was. The new one is in use;
-// the old one is kept beside it.
+// ErrDiffers: the new model is not what the old one was, or the old one cannot be
+// read. The new one is in use; the old one is kept beside it.
 var ErrDiffers = errors.New("the read model built again differs from the old one")
 
 // Rebuild builds target again and puts it in the old one's place. It returns the
@@ -46,7 +49,8 @@ var ErrDiffers = errors.New("the read model built again differs from the old one
 //
 // With verify both are brought to the same position, however the log grows
 // meanwhile, and their digests compared: ErrDiffers comes with the new model and
-// both digests. Without, the new one reads to the end of the feed.
+// both digests. Without, and where the old one cannot be read, the new one reads
+// to the end of the feed.
 func Rebuild[T any, M Model[T]](ctx context.Context, t Target[T, M], old M, verify bool) (M, Build, error) {
 	b := Build{Name: old.Name()}
 	var none M
@@ -56,10 +60,14 @@ func Rebuild[T any, M Model[T]](ctx context.Context, t Target[T, M], old M, veri
 		if err == nil {
 			b.Before, err = old.Digest()
 		}
-		if err != nil {
-			return none, b, fmt.Errorf("digest of the old %s: %w", b.Name, err)
+		switch {
+		case err == nil:
+			feed = &until[T]{feed: feed, end: at}
+		case ctx.Err() != nil:
+			return none, b, ctx.Err()
+		default:
+			b.Before, b.Unreadable = "", err.Error()
 		}
-		feed = &until[T]{feed: feed, end: at}
 	}
 	m, err := projections.Rebuild(ctx, t.Path, t.Open, feed, t.Config)
 	if err != nil {
@@ -72,6 +80,9 @@ func Rebuild[T any, M Model[T]](ctx context.Context, t Target[T, M], old M, veri
 	}
 	if err != nil {
 		return m, b, fmt.Errorf("digest of the new %s: %w", b.Name, err)
+	}
+	if b.Unreadable != "" {
+		return m, b, fmt.Errorf("%w: the old %s could not be read: %s", ErrDiffers, b.Name, b.Unreadable)
 	}
 	if b.Equal = verify && b.After == b.Before; verify && !b.Equal {
 		return m, b, fmt.Errorf("%w: %s was %s and is %s", ErrDiffers, b.Name, b.Before, b.After)

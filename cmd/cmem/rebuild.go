@@ -40,6 +40,8 @@ func (a *app) showRebuild(r api.RebuildRequest, out worker.RebuildResult) error 
 	} else {
 		for _, m := range out.Models {
 			switch {
+			case m.Unreadable != "":
+				a.say("%s: the old one could not be read (%s); built again", m.Name, m.Unreadable)
 			case !r.Verify:
 				a.say("%-8s built again from %d events", m.Name, m.Upto)
 			case m.Equal:

@@ -65,6 +65,7 @@ func (a *app) newReplay() *cobra.Command {
 	f.StringArrayVar(&transcripts, "transcript", nil, "a transcript, or a folder of them; more may follow")
 	f.StringVar(&r.Host, "host", "", "whose transcripts they are (default: the files tell)")
 	f.BoolVar(&r.DryRun, "dry-run", false, "count what would be new and add nothing")
+	f.BoolVar(&r.NewKey, "new-key", false, "go on where id.key was lost: what was taken in under the old one is taken in again")
 	f.StringVar(&r.Observe, "observe", "none", "none, or missing: ask a model for what was not observed; rules always observe")
 	return c
 }

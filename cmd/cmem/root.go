@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"net/url"
 	"os"
@@ -54,9 +55,11 @@ func execute(ctx context.Context, args []string, s stdio, environ []string) int 
 	return exitCode(err)
 }
 
-// oneLine is an error as one line, without what a panic brought along.
+// oneLine is an error as one line, without the stack that a panic may have
+// brought along.
 func oneLine(err error) string {
-	return strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "\n", "; ")), " ")
+	text, _, _ := strings.Cut(err.Error(), "\ngoroutine ")
+	return strings.Join(strings.Fields(strings.ReplaceAll(text, "\n", "; ")), " ")
 }
 
 func (a *app) root() *cobra.Command {
@@ -143,16 +146,36 @@ func (a *app) settings(dir home.Dir) (config.Config, error) {
 	for _, n := range notices {
 		fmt.Fprintln(a.err, "cmem: "+n.String())
 	}
+	for _, u := range cfg.Unusable[min(1, len(cfg.Unusable)):] {
+		fmt.Fprintln(a.err, "cmem: "+u.Error()) // the first one is err
+	}
 	return cfg, err
 }
 
-// logger is for commands that work in process: quiet unless asked.
-func (a *app) logger() *slog.Logger {
-	level := slog.LevelError
+// logger is for commands that work in process. Their user is told by their answer;
+// what is behind it goes where a worker's goes, or with -v to standard error.
+func (a *app) logger(dir home.Dir) *slog.Logger {
+	var w io.Writer = &lateFile{path: workerLog(dir)}
+	level := slog.LevelWarn
 	if a.verbose {
-		level = slog.LevelDebug
+		w, level = a.err, slog.LevelDebug
 	}
-	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
+	log.SetOutput(w) // some libraries know no other
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+}
+
+// lateFile is opened for each write: there are few, and none at all makes no
+// file. Where it cannot be opened there is nobody to tell.
+type lateFile struct{ path string }
+
+// Write appends p.
+func (l *lateFile) Write(p []byte) (int, error) {
+	f, err := os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return 0, err
+	}
+	n, err := f.Write(p)
+	return n, errors.Join(err, f.Close())
 }
 
 // connect gives the API of the running worker or, where none runs, of a node in
@@ -170,7 +193,7 @@ func (a *app) connect(ctx context.Context) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	node, err := worker.Open(ctx, dir, cfg, a.logger())
+	node, err := worker.Open(ctx, dir, cfg, a.logger(dir))
 	if err == nil {
 		return client.InProcess(node.Handler(), node.Close), nil
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -24,7 +25,7 @@ func (a *app) newServe() *cobra.Command {
 				return err
 			}
 			cfg, err := a.settings(dir)
-			if err != nil {
+			if err != nil && len(cfg.Unusable) == 0 {
 				return err
 			}
 			if c.Flags().Changed("port") {
@@ -36,6 +37,9 @@ func (a *app) newServe() *cobra.Command {
 			log, file, err := openLog(dir, cfg.LogLevel, a.err)
 			if err != nil {
 				return err
+			}
+			for _, u := range cfg.Unusable {
+				log.Warn("a setting cannot be used", "err", u)
 			}
 			err = worker.Serve(c.Context(), dir, cfg, log)
 			if err != nil {
@@ -51,9 +55,11 @@ func (a *app) newServe() *cobra.Command {
 // logLimit is when a log file makes room; one old file is kept.
 const logLimit = 8 << 20
 
+func workerLog(dir home.Dir) string { return filepath.Join(dir.Logs(), "worker.log") }
+
 // openLog writes to logs/worker.log, and to a terminal that looks on.
 func openLog(dir home.Dir, level string, screen io.Writer) (*slog.Logger, io.Closer, error) {
-	path := filepath.Join(dir.Logs(), "worker.log")
+	path := workerLog(dir)
 	if info, err := os.Stat(path); err == nil && info.Size() > logLimit {
 		if err := os.Rename(path, path+".old"); err != nil {
 			return nil, nil, err
@@ -71,5 +77,6 @@ func openLog(dir home.Dir, level string, screen io.Writer) (*slog.Logger, io.Clo
 	if terminal(screen) {
 		w = io.MultiWriter(f, screen)
 	}
+	log.SetOutput(w) // some libraries know no other
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: l})), f, nil
 }

@@ -4,6 +4,7 @@
 //
 //	config.json   settings (JSON; CMEM_* environment over it)
 //	id.key        32 bytes that key content hashes (package identity)
+//	id.key.sum    fingerprints of the keys that the log was written with
 //	spool/        hand-over files; tmp/ unfinished, corrupt/ unreadable, held/ given up
 //	log/          the log (package streams)
 //	read/         read models
@@ -85,6 +86,7 @@ func (d Dir) join(parts ...string) string {
 
 func (d Dir) Config() string   { return d.join("config.json") }
 func (d Dir) IDKey() string    { return d.join("id.key") }
+func (d Dir) IDKeySum() string { return d.join("id.key.sum") }
 func (d Dir) Spool() string    { return d.join("spool") }
 func (d Dir) SpoolTmp() string { return d.join("spool", "tmp") }
 func (d Dir) Corrupt() string  { return d.join("spool", "corrupt") }

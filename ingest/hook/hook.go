@@ -62,7 +62,8 @@ type run struct {
 	skipped  bool // … and kept the event out
 	away     int  // hooks in a row that met no worker, this one included
 	origin   project.Origin
-	located  bool // origin is set
+	located  bool    // origin is set
+	unusable []error // settings, or parts of them
 }
 
 // Run does what one hook has to do. The exit code is always 0.
@@ -93,6 +94,7 @@ func (r *run) run() {
 	r.event = clip(args.event)
 	if r.settings, err = home.LoadSettings(r.dir, r.getenv); err != nil {
 		r.count("config-broken") // what could be read of it holds
+		r.unusable = append(r.unusable, err)
 	}
 	known := false
 	if r.host, known = host.Hook(args.host); !known {
@@ -124,7 +126,7 @@ func (r *run) handle(in input) adapter.Reply {
 	} else if err := r.put(in); err != nil {
 		r.count("spool-failed:" + cause(err))
 	}
-	return adapter.Reply{Context: r.context(), Notice: r.wake()}
+	return adapter.Reply{Context: r.context(), Notice: joined(r.settingsNotice(), r.wake())}
 }
 
 // identify asks the host's adapter what the payload says of itself.
@@ -160,6 +162,10 @@ func (r *run) put(in input) error {
 
 // rule asks the filter.
 func (r *run) rule(e filter.Event) (rule filter.Rule) {
+	if problems := filter.Check(r.settings); len(problems) > 0 {
+		r.count("setting-unusable")
+		r.unusable = append(r.unusable, problems...)
+	}
 	rule, r.skipped = filter.New(r.settings, r.dir).Decide(e)
 	r.asked = true
 	return rule

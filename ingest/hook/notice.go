@@ -38,6 +38,37 @@ func (r *run) awayNotice() string {
 			r.dir.Spool()+" and goes in when it runs again: `cmem start`.")
 }
 
+// maxProblems is how many settings a notice names.
+const maxProblems = 3
+
+// settingsNotice tells the user, once a session, which settings cannot be used
+// and what follows. Others that are found later in the session are told too.
+func (r *run) settingsNotice() string {
+	if len(r.unusable) == 0 {
+		return ""
+	}
+	var all []string
+	for i, err := range r.unusable {
+		if i == maxProblems {
+			all = append(all, "and "+strconv.Itoa(len(r.unusable)-i)+" more")
+			break
+		}
+		all = append(all, strings.Join(strings.Fields(err.Error()), " "))
+	}
+	text := strings.Join(all, "; ")
+	return r.once("settings/"+r.said.Session+"/"+text,
+		"cmem: settings cannot be used: "+text+". What they should take out or leave out is kept as it is until that is mended; "+
+			"the other settings and the built-in redaction hold. See `cmem config`.")
+}
+
+// joined is two notices as one.
+func joined(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "\n" + b
+}
+
 // once gives the notice if it was not given under this key and this event can
 // show it. Among processes at once, one gives it.
 func (r *run) once(key, notice string) string {

@@ -3,6 +3,7 @@ package hook
 import (
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"unicode/utf8"
 
 	"cmem/ingest/filter"
@@ -46,6 +47,9 @@ func (r *run) saying(in input) *saying {
 	var problems []error
 	if s.redact, problems = redact.New(r.settings); len(problems) > 0 {
 		r.count("redact-pattern-unusable")
+		for _, p := range problems {
+			r.unusable = append(r.unusable, fmt.Errorf("redact %w", p))
+		}
 	}
 	return s
 }

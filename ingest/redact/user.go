@@ -2,8 +2,10 @@ package redact
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"regexp"
+	rx "regexp/syntax"
 
 	"cmem/ingest/home"
 )
@@ -14,17 +16,33 @@ type userPattern struct {
 	re   *regexp.Regexp
 }
 
+// Check says why a pattern cannot be used, in one line that names it; nil if it
+// can.
+func Check(p home.Pattern) error {
+	_, err := compile(p)
+	return err
+}
+
 func compile(p home.Pattern) (userPattern, error) {
 	kind := kindOf(p.Kind)
-	re, err := regexp.Compile(p.Pattern)
-	if err != nil {
-		return userPattern{}, fmt.Errorf("redact pattern %q: %w", kind, err)
+	bad := func(format string, args ...any) (userPattern, error) {
+		return userPattern{}, fmt.Errorf("pattern %q of kind %q cannot be used: %w", p.Pattern, kind, fmt.Errorf(format, args...))
 	}
-	if re.MatchString("") {
-		return userPattern{}, fmt.Errorf("redact pattern %q matches the empty text", kind)
+	if p.Pattern == "" {
+		return bad("it is empty")
+	}
+	re, err := regexp.Compile(p.Pattern)
+	var syntax *rx.Error
+	switch {
+	case errors.As(err, &syntax):
+		return bad("%s in %q", syntax.Code, syntax.Expr)
+	case err != nil:
+		return bad("%w", err)
+	case re.MatchString(""):
+		return bad("it matches the empty text")
 	}
 	if m := marker(kind); re.Match(m) {
-		return userPattern{}, fmt.Errorf("redact pattern %q matches its own marker %s", kind, m)
+		return bad("it matches its own marker %s", m)
 	}
 	return userPattern{kind: kind, re: re}, nil
 }

@@ -3,6 +3,7 @@ package records
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"strings"
 
@@ -52,14 +53,21 @@ func (s *Store) Apply(batch []projections.Entry, upto streams.Checkpoint) error 
 	return nil
 }
 
-// update runs one write transaction. A panic inside, also a fault of the mapped
-// file, leaves nothing of it and is an error.
+// update runs one write transaction. A panic inside leaves nothing of it and is
+// an error, ErrDamaged if it came from the file: a fault of mapped memory, or a
+// page that is not what bbolt expects. The stack goes to the log.
 func (s *Store) update(do func(tx *bolt.Tx) error) (err error) {
 	before := debug.SetPanicOnFault(true)
 	defer func() {
 		debug.SetPanicOnFault(before)
-		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		r := recover()
+		if r == nil {
+			return
+		}
+		s.c.Logger.Error("a write panicked", "model", "records", "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+		if err = fmt.Errorf("panic: %v", r); ofTheFile(r) {
+			s.broken.Store(true)
+			err = fmt.Errorf("%w: %v", ErrDamaged, r)
 		}
 	}()
 	err = s.db.Update(do)
@@ -67,6 +75,28 @@ func (s *Store) update(do func(tx *bolt.Tx) error) (err error) {
 		return ErrClosed
 	}
 	return err
+}
+
+// ofTheFile says, while a deferred function handles the panic r, that it came
+// from a mapped page or from bbolt's own reading of one.
+func ofTheFile(r any) bool {
+	if _, fault := r.(interface{ Addr() uintptr }); fault {
+		return true
+	}
+	var pcs [64]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(0, pcs[:])])
+	for panicked := false; ; {
+		f, more := frames.Next()
+		switch {
+		case f.Function == "runtime.gopanic":
+			panicked = true
+		case panicked && !strings.HasPrefix(f.Function, "runtime."):
+			return strings.HasPrefix(f.Function, "go.etcd.io/bbolt")
+		}
+		if !more {
+			return false
+		}
+	}
 }
 
 // batch is the reducer over one transaction: what it has read and changed is in

@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -28,7 +29,8 @@ const schema = 1
 var (
 	// ErrLocked: another process holds the file. Nothing was touched.
 	ErrLocked = errors.New("records are held by another process")
-	// ErrForeign: the file is not one of records. Nothing was touched.
+	// ErrForeign: the file is not one of records. Nothing was touched; build a new
+	// one beside it, which keeps this one.
 	ErrForeign = errors.New("not a records file")
 	// ErrDamaged: the file is empty, cut short or unreadable. Nothing was
 	// touched; build a new one beside it.
@@ -60,6 +62,10 @@ type Store struct {
 	c     Config
 	build uint64 // names this build for followers
 
+	// broken: a write met damage inside the file and may have left bbolt's locks
+	// held.
+	broken atomic.Bool
+
 	mu      sync.Mutex // guards applied
 	applied chan struct{}
 }
@@ -82,6 +88,11 @@ func Open(path string, c Config) (*Store, error) {
 }
 
 func (s *Store) open() (err error) {
+	defer func() {
+		if err != nil && s.db != nil {
+			err = errors.Join(err, s.db.Close())
+		}
+	}()
 	// A mapped file that is shorter than its pages say faults on reading.
 	defer guard(&err)()
 	size, err := check(s.path)
@@ -103,14 +114,9 @@ func (s *Store) open() (err error) {
 		return err
 	}
 	if size < 0 {
-		err = s.db.Update(s.create)
-	} else {
-		err = s.db.View(s.accept)
+		return s.db.Update(s.create)
 	}
-	if err != nil {
-		err = errors.Join(err, s.db.Close())
-	}
-	return err
+	return s.db.View(s.accept)
 }
 
 const boltMagic = 0xED0CDAED
@@ -251,10 +257,19 @@ func (s *Store) view(do func(tx *bolt.Tx) error) (err error) {
 	return err
 }
 
+// closeDamaged is how long Close waits for locks that a write into a damaged file
+// may have left held for good.
+const closeDamaged = time.Second
+
 // Close waits for transactions and closes the file; who waits for changes gets
-// ErrClosed. A second call does nothing.
+// ErrClosed. A second call does nothing. A file whose damage was met while it was
+// written is let go of after a second: its locks may never come free, and nobody
+// reads it any more.
 func (s *Store) Close() error {
 	defer s.announce()
+	if s.broken.Load() {
+		return s.abandon()
+	}
 	if s.c.Bulk {
 		// What the build was made of is on disk before its name is.
 		if err := s.db.Sync(); err != nil && !errors.Is(err, bolterrors.ErrDatabaseNotOpen) {
@@ -262,6 +277,20 @@ func (s *Store) Close() error {
 		}
 	}
 	return s.db.Close()
+}
+
+func (s *Store) abandon() error {
+	ctx, stop := context.WithTimeout(context.Background(), closeDamaged)
+	defer stop()
+	done := make(chan error, 1)
+	go func() { done <- s.db.Close() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		s.c.Logger.Warn("a damaged records file stays open until the process ends", "path", s.path)
+		return nil
+	}
 }
 
 // Name implements projections.Projection.
@@ -278,7 +307,7 @@ func (s *Store) Checkpoint() (at streams.Checkpoint, err error) {
 
 // Reset empties the model. Followers see another build.
 func (s *Store) Reset() error {
-	err := s.db.Update(func(tx *bolt.Tx) error {
+	err := s.update(func(tx *bolt.Tx) error {
 		for _, name := range buckets() {
 			if err := tx.DeleteBucket(name); err != nil {
 				return err

@@ -94,9 +94,25 @@ type batchError struct{ err error }
 func (e *batchError) Error() string { return "search: store a batch: " + e.err.Error() }
 func (e *batchError) Unwrap() error { return e.err }
 
+// batch returns when the batch is on the disk. It is stored by a goroutine that
+// ends with it; in a store that turns out to be damaged nobody may ever answer
+// scorch, and then it is left behind.
 func (s *store) batch(b *index.Batch) error {
-	if err := s.idx.Batch(b); err != nil {
-		return &batchError{err}
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		defer func() { done <- err }()
+		defer guard(&err)()
+		err = s.idx.Batch(b)
+	}()
+	var err error
+	select {
+	case err = <-done:
+	case <-s.broken:
+		err = s.damaged()
 	}
-	return nil
+	if err == nil || errors.Is(err, ErrDamaged) {
+		return err
+	}
+	return &batchError{err}
 }

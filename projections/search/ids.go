@@ -49,12 +49,13 @@ func (x *Index) Digest() (string, error) {
 }
 
 // each calls f with every document until it returns false.
-func (x *Index) each(f func(id string, o order) (bool, error)) error {
+func (x *Index) each(f func(id string, o order) (bool, error)) (err error) {
 	s, done, err := x.use()
 	if err != nil {
 		return err
 	}
 	defer done()
+	defer guard(&err)()
 	r, err := s.idx.Reader()
 	if err != nil {
 		return err

@@ -132,12 +132,13 @@ func (x *Index) clear() {
 func (x *Index) Name() string { return "search" }
 
 // Checkpoint is the last one that Apply stored, zero for an empty index.
-func (x *Index) Checkpoint() (streams.Checkpoint, error) {
+func (x *Index) Checkpoint() (c streams.Checkpoint, err error) {
 	s, done, err := x.use()
 	if err != nil {
-		return streams.Checkpoint{}, err
+		return c, err
 	}
 	defer done()
+	defer guard(&err)()
 	return s.checkpoint()
 }
 
@@ -183,6 +184,10 @@ func (x *Index) use() (s *store, done func(), err error) {
 		defer x.mu.RUnlock()
 		return nil, nil, x.err
 	}
+	if err := x.store.damaged(); err != nil {
+		x.mu.RUnlock()
+		return nil, nil, err
+	}
 	return x.store, x.mu.RUnlock, nil
 }
 
@@ -202,12 +207,13 @@ func (x *Index) reopen() error {
 }
 
 // Documents is how many documents the index has.
-func (x *Index) Documents() (int, error) {
+func (x *Index) Documents() (count int, err error) {
 	s, done, err := x.use()
 	if err != nil {
 		return 0, err
 	}
 	defer done()
+	defer guard(&err)()
 	r, err := s.reader(context.Background())
 	if err != nil {
 		return 0, err

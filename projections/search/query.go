@@ -4,15 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	index "github.com/blevesearch/bleve_index_api"
 )
 
-// Query finds documents. Its errors are ErrNoText, the context's, ErrClosed and
-// what the disk says, never something about the text; with ErrNoText the result
-// still says how the text was read.
+// Query finds documents. Its errors are ErrNoText, the context's, the Source's,
+// ErrClosed and ErrDamaged, never something about the text; with ErrNoText the
+// result still says how the text was read.
 func (x *Index) Query(ctx context.Context, q Query) (res Result, err error) {
 	r := parse(q.Text)
 	if len(r.clauses) == 0 {
@@ -24,17 +23,23 @@ func (x *Index) Query(ctx context.Context, q Query) (res Result, err error) {
 	}
 	defer done()
 	// A damaged segment faults where it is read; that is an answer, not an end.
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if p := recover(); p != nil {
-			res, err = Result{}, fmt.Errorf("%w: %v", ErrDamaged, p)
-		}
-	}()
-	if res, err = x.query(ctx, s, q, r); err != nil {
-		return Result{}, fmt.Errorf("search: %w", err)
+	defer guard(&err)()
+	found, err := x.query(ctx, s, q, r)
+	var source *sourceError
+	switch {
+	case err == nil:
+		return found, nil
+	case ctx.Err() != nil, errors.As(err, &source), errors.Is(err, ErrDamaged):
+		return res, fmt.Errorf("search: %w", err)
 	}
-	return res, nil
+	return res, fmt.Errorf("%w: %w", ErrDamaged, err)
 }
+
+// sourceError: the index is well, its Source could not say what a document holds.
+type sourceError struct{ err error }
+
+func (e *sourceError) Error() string { return e.err.Error() }
+func (e *sourceError) Unwrap() error { return e.err }
 
 func (x *Index) query(ctx context.Context, s *store, q Query, r reading) (Result, error) {
 	reader, err := s.reader(ctx)
@@ -115,7 +120,7 @@ func (x *Index) snippets(hits []Hit, matched map[string]bool) error {
 	for i := range hits {
 		d, ok, err := x.conf.Source.Document(hits[i].Doc)
 		if err != nil {
-			return fmt.Errorf("content of %s %d: %w", hits[i].Kind, hits[i].ID, err)
+			return &sourceError{fmt.Errorf("content of %s %d: %w", hits[i].Kind, hits[i].ID, err)}
 		}
 		if ok {
 			hits[i].Snippet, hits[i].Terms = snippet(d, matched)

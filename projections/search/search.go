@@ -44,7 +44,7 @@ var (
 	// ErrLocked: another process holds the index. Nothing was touched.
 	ErrLocked = errors.New("search: the index is held by another process")
 	// ErrForeign: the directory holds something that is no search index.
-	// Nothing was touched.
+	// Nothing was touched; build a new one beside it, which keeps this one.
 	ErrForeign = errors.New("search: the directory is not a search index")
 	// ErrVersion: the index was made by another version, older or newer, of
 	// this package or of what feeds it. Build a new one beside it.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"sync"
 
 	"cmem/streams"
@@ -28,9 +27,11 @@ const (
 // no goroutine. scorch is used without bleve's index on top: fields are built
 // and queries are searched here, and a mapping would only stand between.
 type store struct {
-	idx     index.Index
+	path    string
+	idx     *scorch.Scorch
 	queue   *index.AnalysisQueue
-	workers sync.WaitGroup
+	workers *sync.WaitGroup // nil: not open
+	health
 }
 
 // newStore makes an empty store in the empty folder path.
@@ -39,6 +40,7 @@ func newStore(path string) (*store, error) {
 	if err != nil {
 		return nil, err
 	}
+	close(s.verified)
 	if err := s.idx.SetInternal([]byte(madeKey), []byte{Format}); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
@@ -51,13 +53,12 @@ func openStore(path string) (s *store, err error) {
 	if err := checkRoot(filepath.Join(path, "root.bolt")); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	// A page that the file promises and does not have faults when it is read.
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
-		if r := recover(); r != nil {
-			s, err = nil, fmt.Errorf("%w: %v", ErrDamaged, r)
+		if err != nil {
+			s = nil
 		}
 	}()
+	defer guard(&err)()
 	if s, err = startStore(path); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
@@ -66,19 +67,32 @@ func openStore(path string) (s *store, err error) {
 	if b, err := s.internal(madeKey); err != nil || len(b) == 0 {
 		return nil, errors.Join(fmt.Errorf("%w: %s: no snapshot can be read", ErrDamaged, path), err, s.close())
 	}
+	// Damage is looked for here and nowhere else: scorch reads segments in
+	// goroutines of its own, and what panics there ends the process.
+	if err := s.verify(); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	close(s.verified)
 	return s, nil
 }
 
 func startStore(path string) (*store, error) {
-	s := &store{queue: index.NewAnalysisQueue(0)}
+	s := &store{path: path, queue: index.NewAnalysisQueue(0), health: newHealth()}
 	idx, err := scorch.NewScorch(scorch.Name, options(path), s.queue)
 	if err != nil {
 		return nil, err
 	}
+	s.idx = idx.(*scorch.Scorch)
+	s.watch()
+	defer func() {
+		if s.workers == nil {
+			s.unwatch() // it failed or panicked
+		}
+	}()
 	if err := idx.Open(); err != nil {
 		return nil, err
 	}
-	s.idx = idx
+	s.workers = new(sync.WaitGroup)
 	for range runtime.GOMAXPROCS(0) {
 		s.workers.Go(func() { index.AnalysisWorker(*s.queue) })
 	}
@@ -87,7 +101,7 @@ func startStore(path string) (*store, error) {
 
 func options(path string) map[string]any {
 	return map[string]any{
-		"path": path,
+		"path": path, "eventCallbackName": callbacks, "asyncErrorCallbackName": callbacks,
 		// The lock beside the store keeps other processes of ours out; a foreign
 		// one must not make us wait for ever.
 		"bolt_timeout": "1s",
@@ -101,7 +115,8 @@ func options(path string) map[string]any {
 }
 
 func (s *store) close() error {
-	err := s.idx.Close()
+	defer s.unwatch()
+	err := s.end()
 	s.queue.Close()
 	s.workers.Wait()
 	return err

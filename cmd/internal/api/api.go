@@ -22,7 +22,8 @@ import (
 
 // Models gives the read models. f gets the model or the method returns an
 // *Error that says why not (Starting, Rebuilding). f must not write to a
-// network: a model is not swapped while it runs.
+// network: a model is not swapped while it runs. It may be called a second time,
+// after an error, with another build: what it fills in, it fills in anew.
 type Models interface {
 	Records(f func(*records.Store) error) error
 	Search(f func(*search.Index) error) error

@@ -29,6 +29,7 @@ const (
 	NoSpace      Code = "no_space"           // 507: the disk is full
 	Foreign      Code = "foreign_folder"     // of a failed start: the folder is not cmem's
 	Newer        Code = "newer_version"      // of a failed start: a newer version wrote the folder
+	OtherKey     Code = "other_key"          // 409: id.key is not the key the log was written with
 )
 
 var statuses = map[Code]int{
@@ -36,7 +37,7 @@ var statuses = map[Code]int{
 	NotFound: http.StatusNotFound, BadMethod: http.StatusMethodNotAllowed, Ambiguous: http.StatusConflict,
 	TooLarge: http.StatusRequestEntityTooLarge, Starting: http.StatusServiceUnavailable,
 	Rebuilding: http.StatusServiceUnavailable, Internal: http.StatusInternalServerError,
-	Locked: http.StatusLocked, NoSpace: http.StatusInsufficientStorage,
+	Locked: http.StatusLocked, OtherKey: http.StatusConflict, NoSpace: http.StatusInsufficientStorage,
 }
 
 // Error is the one shape every failed request answers with.

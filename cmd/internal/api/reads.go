@@ -106,6 +106,7 @@ func page[T, Row any](h *handler, w http.ResponseWriter, r *http.Request, read f
 		if out.HasMore = len(found) > l.limit; out.HasMore {
 			found = found[:l.limit]
 		}
+		out.Items = []Row{}
 		for _, f := range found {
 			one, err := row(s, names, f)
 			if err != nil {
@@ -174,6 +175,9 @@ func (h *handler) observationsByFile(w http.ResponseWriter, r *http.Request) err
 			return err
 		}
 		names, err := shown(s)
+		if err != nil {
+			return err
+		}
 		for _, o := range found {
 			out.Observations = append(out.Observations, names.observation(o))
 		}
@@ -220,6 +224,9 @@ func (h *handler) observationsBatch(w http.ResponseWriter, r *http.Request) erro
 			return err
 		}
 		names, err := shown(s)
+		if err != nil {
+			return err
+		}
 		for _, o := range found {
 			out = append(out, names.observation(o))
 		}
@@ -384,6 +391,9 @@ func (h *handler) projects(w http.ResponseWriter, r *http.Request) error {
 		}
 		seen := map[string]map[string]bool{}
 		sessions, err := s.Sessions(records.Filter{Host: host})
+		if err != nil {
+			return err
+		}
 		for _, one := range sessions {
 			if seen[one.Host] == nil {
 				seen[one.Host] = map[string]bool{}
@@ -391,7 +401,7 @@ func (h *handler) projects(w http.ResponseWriter, r *http.Request) error {
 			seen[one.Host][one.Project] = true
 		}
 		fillProjects(&out, all, seen, host)
-		return err
+		return nil
 	})
 	if err != nil {
 		return err

@@ -73,7 +73,12 @@ func (h *handler) find(ctx context.Context, s searching) (SearchAnswer, error) {
 	if err != nil {
 		return out, err
 	}
-	return out, h.Records(func(st *records.Store) error { return out.fill(st, docs) })
+	found := out
+	err = h.Records(func(st *records.Store) error {
+		out = found
+		return out.fill(st, docs)
+	})
+	return out, err
 }
 
 // hits asks the index.
@@ -121,6 +126,7 @@ func (h *handler) newest(s searching, keys []string, out *SearchAnswer) ([]recor
 	}
 	var found merged
 	err := h.Records(func(st *records.Store) error {
+		found = merged{}
 		for _, k := range wanted {
 			// Only observations and summaries are about files.
 			if len(s.files) > 0 && k != records.ObservationDoc && k != records.SummaryDoc {

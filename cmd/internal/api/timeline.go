@@ -106,6 +106,9 @@ func (h *handler) around(ctx context.Context, t timelining) (TimelineAnswer, err
 			return err
 		}
 		names, err := shown(s)
+		if err != nil {
+			return err
+		}
 		for _, i := range items {
 			out.Items = append(out.Items, item(names, i, anchor))
 		}

@@ -341,6 +341,7 @@ type ReplayRequest struct {
 	Host    string   `json:"host,omitempty"` // "" looks at the file
 	DryRun  bool     `json:"dry_run,omitempty"`
 	Observe string   `json:"observe,omitempty"` // none, missing
+	NewKey  bool     `json:"new_key,omitempty"` // go on although id.key is not the one of the log
 }
 
 // RebuildRequest says what to build again; Only "" is all.

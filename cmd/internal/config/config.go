@@ -6,7 +6,9 @@
 // name in capitals: CMEM_IDLE_EXIT=10m), over that from flags of a command. A
 // file that cannot be read as such is an error that names file, line and
 // reason; a name nobody knows is reported and otherwise ignored, so that a
-// newer file does not stop an older binary.
+// newer file does not stop an older binary. A value of the right form that cannot
+// be used (a pattern that is no regular expression, a zone nobody knows) is such
+// an error too, but leaves a Config that a worker can go on with: see Unusable.
 package config
 
 import (
@@ -48,11 +50,15 @@ type Config struct {
 	MemoryLimitMB int `json:"memory_limit_mb" default:"0" doc:"soft limit of the worker's memory, in MB; 0 is none (GOMEMLIMIT counts too)"`
 	GCPercent     int `json:"gc_percent" default:"50" doc:"how much the heap may grow between collections, in percent; smaller is less memory and more work"`
 
-	said map[string]place // where each setting that is not its default was given
+	// Unusable says which values cannot be used. Where they are, the default
+	// holds; of lists the other entries do.
+	Unusable []*Error `json:"-"`
+
+	lines map[string]int // of config.json, by setting, and of entries of lists by name[i]
 }
 
 // Load reads the settings for file, which may be missing, and the environment.
-// On error Config has the defaults.
+// On error Config has the defaults, or it has Unusable and all the rest.
 func Load(file string, environ []string) (Config, []Notice, error) {
 	c := Default()
 	text, err := os.ReadFile(file)
@@ -69,10 +75,12 @@ func Load(file string, environ []string) (Config, []Notice, error) {
 	if err != nil {
 		return Default(), nil, err
 	}
-	if err := c.check(file); err != nil {
-		return Default(), nil, err
+	c.check(file)
+	notices = append(notices, more...)
+	if len(c.Unusable) > 0 {
+		return c, notices, c.Unusable[0]
 	}
-	return c, append(notices, more...), nil
+	return c, notices, nil
 }
 
 // Default gives the settings of an empty file.
@@ -86,40 +94,6 @@ func Default() Config {
 		}
 	}
 	return c
-}
-
-// check looks at what a value's form cannot tell.
-func (c *Config) check(file string) error {
-	bad := func(name, reason string) error {
-		if p, ok := c.said[name]; ok {
-			return &Error{File: p.file, Line: p.line, Name: p.name, Reason: reason}
-		}
-		return &Error{File: file, Name: name, Reason: reason}
-	}
-	switch c.LogLevel {
-	case "debug", "info", "warn", "error":
-	default:
-		return bad("log_level", "must be debug, info, warn or error")
-	}
-	if c.Port < 0 || c.Port > 65535 {
-		return bad("port", "must be between 0 and 65535")
-	}
-	if c.Zone != "" {
-		if _, err := time.LoadLocation(c.Zone); err != nil {
-			return bad("zone", "is no time zone this system knows")
-		}
-	}
-	for f := range c.fields() {
-		if d, ok := f.value.Interface().(time.Duration); ok && d < 0 {
-			return bad(f.name, "must not be negative")
-		}
-	}
-	for name, d := range map[string]time.Duration{"session_idle": c.SessionIdle, "sweep_every": c.SweepEvery, "stop_timeout": c.StopTimeout} {
-		if d == 0 {
-			return bad(name, "must not be 0")
-		}
-	}
-	return nil
 }
 
 // Location is the zone for days and times.

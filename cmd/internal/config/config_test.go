@@ -68,7 +68,7 @@ func TestABrokenFileIsNamedWithItsLine(t *testing.T) {
 
 func TestAVariableIsNamedAndNotTheFile(t *testing.T) {
 	_, _, err := load(t, "{\n\"log_level\": \"info\"}", "CMEM_LOG_LEVEL=foo")
-	if want := "environment: CMEM_LOG_LEVEL must be debug, info, warn or error"; err == nil || err.Error() != want {
+	if want := "environment: CMEM_LOG_LEVEL must be debug, info, warn or error, not \"foo\""; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
@@ -119,4 +119,58 @@ func FuzzReadJSON(f *testing.F) {
 			t.Errorf("more than one line: %q", err)
 		}
 	})
+}
+
+// TestAValueThatCannotBeUsedIsNamedAndTheRestHolds: every setting whose form does
+// not say whether it can be used.
+func TestAValueThatCannotBeUsedIsNamedAndTheRestHolds(t *testing.T) {
+	for text, want := range map[string]string{
+		"{\n\"port\": 9,\n\"redact\": [\n{\"kind\": \"ok\", \"pattern\": \"X-1\"},\n{\"kind\":\"badge\",\"pattern\":\"B-(\"}]}": `config.json:5: redact pattern "B-(" of kind "badge" cannot be used: missing closing )`,
+		"{\"port\": 9, \"redact\": [{\"kind\": \"x\", \"regex\": \"y\"}]}":                                                      `config.json:1: redact pattern "" of kind "x" cannot be used: it is empty`,
+		"{\"port\": 9, \"redact\": [{\"kind\": \"x\", \"pattern\": \"a*\"}]}":                                                   "matches the empty text",
+		"{\"port\": 9,\n\"excluded_projects\": [\"~/ok\",\n\"$HOME/secret\"]}":                                                  `config.json:3: excluded_projects "$HOME/secret" excludes nothing`,
+		"{\"port\": 9, \"excluded_projects\": [\"\"]}":                                                                          "names no folder",
+		"{\"port\": 9, \"excluded_projects\": [\"~bob/secret\"]}":                                                               "homes of others",
+		"{\"port\": 9, \"excluded_projects\": [\"../secret\"]}":                                                                 "begins above every folder",
+		"{\"port\": 9,\n\"skip_tools\": [\"mcp__github__*\"]}":                                                                  `config.json:2: skip_tools "mcp__github__*" names no tool`,
+		"{\"port\": 9, \"skip_tools\": [\" Read\"]}":                                                                            "has a blank",
+		"{\"port\": 9,\n\"zone\": \"Mars/Olympus\"}":                                                                            "config.json:2: zone is no time zone this system knows: \"Mars/Olympus\"",
+		"{\"port\": 9,\n\n\"log_level\": \"loud\"}":                                                                             "config.json:3: log_level must be debug",
+		"{\"port\": 9, \"fail_loud\": -1}":                                                                                      "config.json:1: fail_loud must not be negative",
+		"{\"port\": 9, \"sweep_every\": \"0s\"}":                                                                                "config.json:1: sweep_every must not be 0",
+		"{\"port\": 9, \"idle_exit\": \"-1s\"}":                                                                                 "config.json:1: idle_exit must not be negative",
+		"{\"port\": 9, \"memory_limit_mb\": -1}":                                                                                "memory_limit_mb must not be negative",
+	} {
+		c, _, err := load(t, text, "HOME=/home/u")
+		if err == nil || !strings.Contains(err.Error(), want) || len(c.Unusable) != 1 {
+			t.Errorf("%s: got %v, want %q", text, err, want)
+			continue
+		}
+		if c.Port != 9 || c.Zone != "" || c.LogLevel != "info" || c.FailLoud < 0 || c.SweepEvery <= 0 || c.IdleExit < 0 || c.MemoryLimitMB < 0 {
+			t.Errorf("%s: what is left is %+v", text, c)
+		}
+	}
+	for env, want := range map[string]string{
+		"CMEM_REDACT=badge=B-(":           `environment: CMEM_REDACT pattern "B-(" of kind "badge" cannot be used`,
+		"CMEM_ZONE=Mars":                  "environment: CMEM_ZONE is no time zone",
+		"CMEM_SKIP_TOOLS=Read*":           `environment: CMEM_SKIP_TOOLS "Read*" names no tool`,
+		"CMEM_EXCLUDED_PROJECTS=$HOME/x":  `environment: CMEM_EXCLUDED_PROJECTS "$HOME/x" excludes nothing`,
+		"CMEM_EXCLUDED_PROJECTS=ok,../no": `environment: CMEM_EXCLUDED_PROJECTS "../no"`,
+	} {
+		_, _, err := load(t, "{\"redact\": [{\"kind\": \"ok\", \"pattern\": \"X-1\"}],\n\"zone\": \"UTC\", \"skip_tools\": [\"Ok\"],\n\"excluded_projects\": [\"ok\", \"ok2\"]}", "HOME=/home/u", env)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", env, err, want)
+		}
+	}
+	if _, _, err := load(t, `{"redact": ["B-1"]}`); err == nil || !strings.Contains(err.Error(), `redact must be a list like [{"kind"`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestUsableListsAreLeftAlone(t *testing.T) {
+	c, _, err := load(t, `{"excluded_projects": ["~/work/**", "/srv/x", "secret", "work/*-private", "[open", "C:\\x", "**", "~"],
+"skip_tools": ["mcp__a__b", "Read"], "redact": [{"pattern": "B-[0-9]{6}"}]}`, "HOME=/home/u")
+	if err != nil || len(c.Unusable) != 0 {
+		t.Errorf("got %v", err)
+	}
 }

@@ -37,6 +37,11 @@ func (c *Config) hookEnvironment(environ []string) error {
 		}
 		return ""
 	})
+	for _, kv := range environ {
+		if key, value, _ := strings.Cut(kv, "="); value != "" && strings.HasPrefix(key, prefix) && hookSetting(key) {
+			c.overridden(strings.ToLower(strings.TrimPrefix(key, prefix)))
+		}
+	}
 	if err != nil {
 		return &Error{File: "environment", Reason: strings.ReplaceAll(err.Error(), "\n", "; ")}
 	}

@@ -148,6 +148,9 @@ func kindName(t reflect.Type) string {
 	case reflect.Int, reflect.Int64:
 		return "a whole number"
 	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Struct {
+			return `a list like [{"kind": "badge", "pattern": "B-[0-9]{6}"}]`
+		}
 		return "a list of texts"
 	}
 	return "a JSON " + t.Kind().String()
@@ -187,7 +190,11 @@ func (c *Config) readJSON(file string, text []byte) ([]Notice, error) {
 		if err := f.setJSON(raw); err != nil {
 			return nil, &Error{File: file, Line: at, Name: name, Reason: err.Error()}
 		}
-		c.saidAt(f.name, place{file, at, name})
+		c.place(f.name, at)
+		begin := dec.InputOffset() - int64(len(raw))
+		for i, offset := range entries(raw) {
+			c.place(entry(f.name, i), line(begin+offset))
+		}
 	}
 	if _, err := dec.Token(); err != nil {
 		return nil, broken(err)
@@ -196,6 +203,30 @@ func (c *Config) readJSON(file string, text []byte) ([]Notice, error) {
 		return nil, &Error{File: file, Line: line(dec.InputOffset()), Reason: "has something after the closing brace"}
 	}
 	return notices, nil
+}
+
+// place remembers the line where a setting, or an entry of one, stands.
+func (c *Config) place(name string, line int) {
+	if c.lines == nil {
+		c.lines = map[string]int{}
+	}
+	c.lines[name] = line
+}
+
+// entries gives where in a JSON list its values end; nil if it is none.
+func entries(raw []byte) (ends []int64) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := dec.Token(); err != nil || t != json.Delim('[') {
+		return nil
+	}
+	for dec.More() {
+		var one json.RawMessage
+		if dec.Decode(&one) != nil {
+			return nil
+		}
+		ends = append(ends, dec.InputOffset())
+	}
+	return ends
 }
 
 func syntax(file string, text []byte, err error, line func(int64) int) error {
@@ -232,20 +263,6 @@ func (c *Config) like(name string) string {
 	return ""
 }
 
-// place is where a setting was given, and under which name.
-type place struct {
-	file string
-	line int
-	name string
-}
-
-func (c *Config) saidAt(setting string, p place) {
-	if c.said == nil {
-		c.said = map[string]place{}
-	}
-	c.said[setting] = p
-}
-
 // prefix begins the name of every variable that is a setting.
 const prefix = "CMEM_"
 
@@ -269,7 +286,7 @@ func (c *Config) readEnviron(environ []string) ([]Notice, error) {
 		if err := f.set(value); err != nil {
 			return nil, &Error{File: "environment", Name: key, Reason: err.Error()}
 		}
-		c.saidAt(f.name, place{"environment", 0, key})
+		c.overridden(f.name)
 	}
 	return notices, c.hookEnvironment(environ)
 }

@@ -145,10 +145,11 @@ func (m *contextModel) Close() error {
 func (n *Node) contextTrack(path, log string) *track[records.Change, *contextModel] {
 	return &track[records.Change, *contextModel]{
 		name: "context", path: path, head: n.head, identity: log, log: n.log,
-		open:     func(at string) (*contextModel, error) { return n.openContexts(at, path, log) },
-		feed:     n.changes,
-		unusable: []error{contextcache.ErrVersion, contextcache.ErrOtherLog, contextcache.ErrDamaged, projections.ErrOtherLog},
-		applied:  func() { signal(n.marked) },
+		open:    func(at string) (*contextModel, error) { return n.openContexts(at, path, log) },
+		feed:    n.changes,
+		damaged: []error{contextcache.ErrDamaged},
+		dated:   []error{contextcache.ErrVersion, contextcache.ErrOtherLog, projections.ErrOtherLog},
+		applied: func() { signal(n.marked) },
 	}
 }
 

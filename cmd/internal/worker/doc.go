@@ -11,7 +11,8 @@
 // It promises that one worker serves a data folder (run/worker.lock, then the
 // log's own lock, both gone with the process); that nothing is listened on, and
 // no old socket replaced, before the lock is ours; that a read model which
-// cannot be used is built again beside and said so; and that Close returns when
+// cannot be used, or is found damaged while it is read, is built again beside and
+// said so, whatever is wrong with it but that another process holds it; and that Close returns when
 // everything it started is gone: listeners, drains, projectors, read models, the
 // log, in this order, under one deadline.
 //

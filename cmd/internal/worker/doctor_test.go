@@ -123,10 +123,3 @@ func examinedLight(t *testing.T, n *Node, code string) ([]string, api.Diagnosis)
 	d := out.(api.Diagnosis)
 	return []string{d.Findings[len(d.Findings)-1].Code}, d
 }
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}

@@ -63,8 +63,12 @@ func (n *Node) Replay(ctx context.Context, r api.ReplayRequest, tell func(api.Li
 	default:
 		return nil, api.Errorf(api.Invalid, "observe must be none or missing, not %q", r.Observe)
 	}
+	key, err := n.keyForReplay(r)
+	if err != nil {
+		return nil, err
+	}
 	result, err := replay.Transcript(ctx, replay.Config{
-		Files: n.files(), Ingester: n.ingester, Table: table{n.records}, Host: r.Host, DryRun: r.DryRun,
+		Files: n.files(key), Ingester: n.ingester, Table: table{n.records}, Host: r.Host, DryRun: r.DryRun,
 		Progress: func(p replay.Progress) {
 			n.touch()
 			tell(api.Line{Stage: p.File, Done: p.Done, Total: p.Total})
@@ -95,13 +99,10 @@ type ReplayResult struct {
 
 // settle brings all read models to the head, so that an answer can rely on them.
 func (n *Node) settle(ctx context.Context) error {
-	if err := n.records.catchUp(ctx); err != nil {
-		return err
-	}
 	if n.stop != nil {
-		return nil // the worker's loops bring the others along
+		return n.catchUpRecords(ctx) // the worker's loops bring the others along
 	}
-	return errors.Join(n.search.catchUp(ctx), n.contexts.catchUp(ctx))
+	return n.catchUp(ctx)
 }
 
 // RebuildResult is the answer of /api/rebuild.
@@ -119,10 +120,8 @@ func (n *Node) Rebuild(ctx context.Context, r api.RebuildRequest, tell func(api.
 	defer widen()()
 	// Deleted folders are built from nothing first: then there is something to
 	// compare with.
-	if err := n.settle(ctx); err != nil {
-		return nil, err
-	}
-	if err := errors.Join(n.search.catchUp(ctx), n.contexts.catchUp(ctx)); err != nil {
+	n.forgetUnread()
+	if err := n.catchUp(ctx); err != nil {
 		return nil, err
 	}
 	if r.Verify {
@@ -130,7 +129,7 @@ func (n *Node) Rebuild(ctx context.Context, r api.RebuildRequest, tell func(api.
 		// position. Without a comparison nothing has to stand still.
 		n.records.applying.Lock()
 		defer n.records.applying.Unlock()
-		if err := errors.Join(n.search.catchUp(ctx), n.contexts.catchUp(ctx)); err != nil {
+		if err := errors.Join(n.search.catchUp(ctx), n.contexts.catchUp(ctx)); err != nil && !isRebuilding(err) {
 			return nil, err
 		}
 	}
@@ -162,6 +161,16 @@ func (n *Node) Rebuild(ctx context.Context, r api.RebuildRequest, tell func(api.
 		out.Equal = out.Equal && b.Equal
 	}
 	return out, nil
+}
+
+// forgetUnread: what a worker could not read and built again before is told by
+// its status; a command that opened the models itself tells it now.
+func (n *Node) forgetUnread() {
+	if n.stop != nil {
+		n.records.takeUnread()
+		n.search.takeUnread()
+		n.contexts.takeUnread()
+	}
 }
 
 // step is the building of one model.

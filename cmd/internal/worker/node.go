@@ -19,7 +19,6 @@ import (
 	"cmem/cmd/internal/config"
 	"cmem/ingest"
 	"cmem/ingest/home"
-	"cmem/ingest/identity"
 	"cmem/observer/rules"
 	"cmem/projections"
 	"cmem/projections/records"
@@ -48,7 +47,6 @@ type Node struct {
 	// What follows is set by open, once, before opened is closed.
 	opened   chan struct{}
 	stream   *streams.Log
-	key      identity.Key
 	records  *track[projections.Entry, *records.Store]
 	search   *track[records.Change, *search.Index]
 	contexts *track[records.Change, *contextModel]
@@ -95,10 +93,8 @@ func Open(ctx context.Context, dir home.Dir, cfg config.Config, log *slog.Logger
 	if err := n.prepare(ctx); err != nil {
 		return nil, errors.Join(err, n.Close())
 	}
-	for _, catchUp := range []func(context.Context) error{n.search.catchUp, n.contexts.catchUp} {
-		if err := catchUp(ctx); err != nil {
-			return nil, errors.Join(err, n.Close())
-		}
+	if err := n.catchUp(ctx); err != nil {
+		return nil, errors.Join(err, n.Close())
 	}
 	n.reach(api.PhaseReady)
 	return n, nil
@@ -109,7 +105,8 @@ func (n *Node) open(ctx context.Context) (err error) {
 	if err := n.dir.Make(); err != nil {
 		return err
 	}
-	if n.key, err = identity.LoadKey(n.dir.IDKey()); err != nil {
+	keyMissing, err := n.checkKey()
+	if err != nil {
 		return err
 	}
 	reserve := int64(n.cfg.ReserveMB) << 20
@@ -124,6 +121,9 @@ func (n *Node) open(ctx context.Context) (err error) {
 	}
 	for _, found := range n.stream.Opening().Found {
 		n.log.Warn("log", "found", found)
+	}
+	if err := n.knowKey(keyMissing); err != nil {
+		return errors.Join(err, n.stream.Close())
 	}
 	n.reach(api.PhaseLogReady)
 	n.makeTracks()
@@ -142,7 +142,7 @@ func (n *Node) open(ctx context.Context) (err error) {
 // prepare brings records to the head, so that the Ingester knows all ids, and
 // takes in what waits in the spool.
 func (n *Node) prepare(ctx context.Context) (err error) {
-	if err := n.records.catchUp(ctx); err != nil {
+	if err := n.catchUpRecords(ctx); err != nil {
 		return err
 	}
 	if n.ingester, err = ingest.New(ctx, ingest.Config{Log: n.stream, Table: table{n.records}, Logger: n.log}); err != nil {
@@ -152,7 +152,7 @@ func (n *Node) prepare(ctx context.Context) (err error) {
 	if err := n.drainer.RunOnce(ctx); err != nil {
 		n.log.Warn("spool was not drained", "err", err)
 	}
-	if err := n.records.catchUp(ctx); err != nil {
+	if err := n.catchUpRecords(ctx); err != nil {
 		return err
 	}
 	close(n.prepared)
@@ -193,16 +193,18 @@ func (n *Node) makeTracks() {
 				Bulk: path != place("records.db"),
 			})
 		},
-		feed:     func() projections.Feed[projections.Entry] { return feed },
-		unusable: []error{records.ErrDamaged, records.ErrVersion, projections.ErrOtherLog},
+		feed:   func() projections.Feed[projections.Entry] { return feed },
+		locked: records.ErrLocked, damaged: []error{records.ErrDamaged},
+		dated: []error{records.ErrVersion, projections.ErrOtherLog},
 	}
 	n.search = &track[records.Change, *search.Index]{
 		name: "search", path: place("search"), head: n.head, identity: log, log: n.log,
 		open: func(path string) (*search.Index, error) {
 			return search.Open(path, search.Config{Source: source{n.records}, Version: versions(), Log: log, Logger: n.log})
 		},
-		feed:     n.changes,
-		unusable: []error{search.ErrDamaged, search.ErrVersion, search.ErrOtherLog, projections.ErrOtherLog},
+		feed:   n.changes,
+		locked: search.ErrLocked, damaged: []error{search.ErrDamaged},
+		dated: []error{search.ErrVersion, search.ErrOtherLog, projections.ErrOtherLog},
 	}
 	n.contexts = n.contextTrack(place("context"), log)
 }
@@ -287,7 +289,7 @@ func (n *Node) Records(f func(*records.Store) error) error {
 	if err := n.isOpen(); err != nil {
 		return err
 	}
-	return n.records.read(f)
+	return n.mended(func() error { return n.records.read(f) })
 }
 
 // Search gives the index in use to f.
@@ -295,7 +297,7 @@ func (n *Node) Search(f func(*search.Index) error) error {
 	if err := n.isOpen(); err != nil {
 		return err
 	}
-	return n.search.read(f)
+	return n.mended(func() error { return n.search.read(f) })
 }
 
 func (n *Node) isOpen() error { return n.when(n.opened) }
@@ -342,10 +344,15 @@ func (n *Node) Phases(ctx context.Context, tell func(api.Progress) error) error 
 
 func (n *Node) touch() { n.used.Store(n.now().UnixNano()) }
 
-// Close ends what Open began, outside-in: read models first, then the log.
+// Close ends what Open began, outside-in: read models first, then the log. What
+// was found damaged and has no loop to build it again is built here.
 func (n *Node) Close() error {
 	n.endStreams()
-	err := errors.Join(n.closeModels(), n.stream.Close())
+	var err error
+	if n.stop == nil && n.isPrepared() == nil && n.anyDue() {
+		err = n.catchUp(context.Background())
+	}
+	err = errors.Join(err, n.closeModels(), n.stream.Close())
 	debug.FreeOSMemory()
 	return err
 }

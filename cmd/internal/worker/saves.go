@@ -43,8 +43,12 @@ func (n *Node) Save(ctx context.Context, r api.SaveRequest) (api.SaveAnswer, err
 	if title == "" {
 		title = titleOf(text)
 	}
+	key, err := n.idKey()
+	if err != nil {
+		return api.SaveAnswer{}, err
+	}
 	e := envelope.Envelope{
-		ID:   "memory/" + n.key.ContentHash([]byte(project+"\x00"+text)),
+		ID:   "memory/" + key.ContentHash([]byte(project+"\x00"+text)),
 		Type: envelope.MemorySaved, Source: own, Time: n.now(),
 		Body: body(event.MemorySaved{Title: title, Text: text, Project: project}),
 	}
@@ -143,8 +147,12 @@ func (n *Node) Move(ctx context.Context, r api.MoveRequest) (api.MoveAnswer, err
 	if from == to {
 		return out, nil
 	}
+	key, err := n.idKey()
+	if err != nil {
+		return out, err
+	}
 	e := envelope.Envelope{
-		ID:   fmt.Sprintf("project-moved/%s@%d", n.key.ContentHash([]byte(from+"\x00"+to+"\x00"+r.Session)), n.now().UnixNano()),
+		ID:   fmt.Sprintf("project-moved/%s@%d", key.ContentHash([]byte(from+"\x00"+to+"\x00"+r.Session)), n.now().UnixNano()),
 		Type: envelope.ProjectMoved, Source: own, Time: n.now(),
 		Body: body(event.ProjectMoved{Session: r.Session, From: from, To: to}),
 	}

@@ -143,6 +143,7 @@ func (n *Node) run() *loops {
 	l.following.Go(func() { _ = n.contexts.run(follow) })
 	l.following.Go(func() { n.followContexts(follow) })
 	l.following.Go(func() { n.checkBlocks(follow) })
+	l.following.Go(func() { n.inspect(follow) })
 	return l
 }
 

@@ -22,12 +22,13 @@ func (n *Node) models() []api.Model {
 	if n.isOpen() != nil {
 		return nil
 	}
-	all := []api.Model{n.records.status(), n.search.status(), n.contexts.status()}
-	_ = n.search.read(func(x *search.Index) error {
-		docs, err := x.Documents()
-		all[1].Documents = int64(docs)
+	var docs int
+	_ = n.Search(func(x *search.Index) (err error) {
+		docs, err = x.Documents()
 		return err
 	})
+	all := []api.Model{n.records.status(), n.search.status(), n.contexts.status()}
+	all[1].Documents = int64(docs)
 	return all
 }
 
@@ -47,11 +48,14 @@ func (n *Node) Stats(ctx context.Context) (api.Stats, error) {
 			Foreign: len(drain.Foreign(n.dir.Spool())),
 		},
 		Hooks: api.HookStats{Last: []api.HookSeen{}, Counters: n.hookCounters()},
-		Phase: n.Phase(), Models: n.models(),
+		Phase: n.Phase(),
 	}
 	if n.isOpen() != nil {
 		return s, nil
 	}
+	// Counting first: what it finds damaged must not be called ready.
+	counted := n.count(&s)
+	s.Models = n.models()
 	opening := n.stream.Opening()
 	s.Log = api.LogStats{Identity: n.stream.Identity(), Head: uint64(n.head()), Bytes: size(filepath.Join(n.stream.Dir(), "jetstream")), Unclean: !opening.Clean}
 	if !opening.Clean {
@@ -66,15 +70,15 @@ func (n *Node) Stats(ctx context.Context) (api.Stats, error) {
 	for _, g := range n.stream.Gaps() {
 		s.Notes = append(s.Notes, fmt.Sprintf("positions %d to %d of the log hold nothing: %s", g.First, g.Last, g.Reason))
 	}
-	if err := n.count(&s); err != nil {
-		s.Notes = append(s.Notes, reason(err))
+	if counted != nil {
+		s.Notes = append(s.Notes, reason(counted))
 	}
 	s.Notes = append(s.Notes, n.advice(s)...)
 	return s, nil
 }
 
 func (n *Node) count(s *api.Stats) error {
-	return n.records.read(func(r *records.Store) error {
+	return n.Records(func(r *records.Store) error {
 		c, err := r.Stats()
 		if err != nil {
 			return err
@@ -110,6 +114,12 @@ func unclean(o streams.Opening) string {
 
 // advice says what a person should know and do.
 func (n *Node) advice(s api.Stats) (notes []string) {
+	for _, u := range n.cfg.Unusable {
+		notes = append(notes, "this setting cannot be used and does not hold: "+u.Error())
+	}
+	if problem := n.keyProblem(); problem != "" {
+		notes = append(notes, problem)
+	}
 	if s.Spool.Held > 0 {
 		notes = append(notes, fmt.Sprintf("%d events could not enter the log for days and are held; bring them back with: cmem spool retry", s.Spool.Held))
 	}

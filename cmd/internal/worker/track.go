@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -37,7 +38,9 @@ type track[T any, M replay.Model[T]] struct {
 	path     string
 	open     func(path string) (M, error)
 	feed     func() projections.Feed[T]
-	unusable []error // errors of open and of applying that a new build cures
+	locked   error   // of open: another process holds it; no new build cures that
+	damaged  []error // of open, reading and applying: the files are not what was written
+	dated    []error // of open and applying: what is there is of another version, build or log
 	head     func() streams.Position
 	identity string // of the log
 	log      *slog.Logger
@@ -52,14 +55,18 @@ type track[T any, M replay.Model[T]] struct {
 	mu     sync.RWMutex
 	model  M
 	usable bool
+	doomed bool // the model is open, damaged, and closed once a new one is there
 	at     streams.Position
 	state  string
-	why    string // why it was built again, or what failed
-	wanted bool   // a build is due
+	why    string    // why it was built again, or what failed
+	wanted bool      // a build is due
+	unread string    // why one that was there could not be read
+	built  time.Time // the last build because of damage
+	wake   func()    // ends the wait of run, nil while it does not wait
 }
 
-// load opens what is there. It fails only where a new build would not help or
-// would not be ours to make: another process holds it, or it is no model of ours.
+// load opens what is there. It fails only where another process holds it; what
+// cannot be used, whatever it is, is built again, and the old one is kept.
 func (t *track[T, M]) load() error {
 	if err := projections.Settle(t.path); err != nil {
 		return err
@@ -73,24 +80,22 @@ func (t *track[T, M]) load() error {
 	switch {
 	case err == nil:
 		t.use(m)
-	case t.curable(err):
-		t.want(reason(err))
-	default:
+	case errors.Is(err, t.locked):
 		return fmt.Errorf("open %s: %w", t.name, err)
+	default:
+		if !isOne(err, t.dated) {
+			t.unread = reason(err)
+		}
+		t.want(reason(err))
 	}
 	return nil
 }
 
-func (t *track[T, M]) curable(err error) bool {
-	for _, u := range t.unusable {
-		if errors.Is(err, u) {
-			return true
-		}
-	}
-	return false
+func isOne(err error, of []error) bool {
+	return slices.ContainsFunc(of, func(one error) bool { return errors.Is(err, one) })
 }
 
-// reason is an error without the stack a panic brought.
+// reason is the first line of an error.
 func reason(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return line
@@ -110,25 +115,72 @@ func (t *track[T, M]) due() bool {
 	return t.wanted
 }
 
-// use makes m the model that is read.
+// use makes m the model that is read. old, if there was one, is for the caller to
+// close.
 func (t *track[T, M]) use(m M) (old M, had bool) {
 	at, _ := m.Checkpoint()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	old, had = t.model, t.usable
-	t.model, t.usable, t.wanted, t.state, t.at = m, true, false, stateReady, at.Position
+	old, had = t.model, t.usable || t.doomed
+	t.model, t.usable, t.doomed, t.wanted, t.state, t.at = m, true, false, false, stateReady, at.Position
 	return old, had
 }
 
 // read gives the model to f. While there is none, the error says how far the
-// build is. f must not write to a network: a swap waits for it.
+// build is; if f finds it damaged, that is the case from now on. f must not write
+// to a network: a swap waits for it.
 func (t *track[T, M]) read(f func(M) error) error {
+	m, err := t.readOnce(f)
+	if err != nil && isOne(err, t.damaged) && t.condemn(m, err) {
+		t.mu.RLock()
+		defer t.mu.RUnlock()
+		return t.unavailable()
+	}
+	return err
+}
+
+func (t *track[T, M]) readOnce(f func(M) error) (M, error) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	if !t.usable {
-		return t.unavailable()
+		return t.model, t.unavailable()
 	}
-	return f(t.model)
+	return t.model, f(t.model)
+}
+
+// damageAgain is how soon after a build damage is no reason for another one: a
+// disk that keeps nothing must not keep the machine busy.
+const damageAgain = time.Minute
+
+// condemn says that m is damaged: nobody reads it any more, and a new build is
+// due. It is false if one was made just now: then the error stands.
+func (t *track[T, M]) condemn(m M, err error) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.usable || any(t.model) != any(m) {
+		return true // found before
+	}
+	if time.Since(t.built) < damageAgain {
+		return false
+	}
+	t.log.Warn("a read model is damaged and is built again", "model", t.name, "why", reason(err))
+	t.unread, t.why, t.built = reason(err), reason(err), time.Now()
+	t.usable, t.doomed, t.wanted, t.state, t.at = false, true, true, stateRebuilding, 0
+	if t.wake != nil {
+		t.wake()
+	}
+	return true
+}
+
+// takeUnread tells, once, why an old model could not be read.
+func (t *track[T, M]) takeUnread() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	why := t.unread
+	if !t.wanted {
+		t.unread = ""
+	}
+	return why
 }
 
 // position is how far the model in use has come.
@@ -165,6 +217,21 @@ func (t *track[T, M]) status() api.Model {
 	return m
 }
 
+// isRebuilding: a read model that is needed is being built again.
+func isRebuilding(err error) bool {
+	var e *api.Error
+	return errors.As(err, &e) && e.Code == api.Rebuilding
+}
+
+// withoutPrefix leaves the path of a model and the name of its package out of an
+// error that is told beside its name.
+func withoutPrefix(why, path string) string {
+	if _, after, ok := strings.Cut(why, path+": "); ok {
+		return after
+	}
+	return why
+}
+
 func percent(at, head streams.Position) int {
 	if head == 0 || at >= head {
 		return 100
@@ -195,11 +262,16 @@ func (t *track[T, M]) catchUp(ctx context.Context) error {
 	t.applying.Lock()
 	defer t.applying.Unlock()
 	if !t.due() {
-		err := t.toEnd(ctx)
+		m, err := t.toEnd(ctx)
 		switch {
 		case err == nil || ctx.Err() != nil:
 			return err
-		case t.curable(err):
+		case t.due(): // a reader found it damaged meanwhile
+		case isOne(err, t.damaged):
+			if !t.condemn(m, err) {
+				return t.failed(err)
+			}
+		case isOne(err, t.dated):
 			// What is of an earlier build of records can be read meanwhile; what
 			// is of another log cannot.
 			if t.foreign() {
@@ -210,12 +282,14 @@ func (t *track[T, M]) catchUp(ctx context.Context) error {
 		default:
 			return t.failed(err)
 		}
-		t.want(reason(err))
+		if !t.due() {
+			t.want(reason(err))
+		}
 	}
 	return t.failed(t.build(ctx))
 }
 
-func (t *track[T, M]) toEnd(ctx context.Context) error {
+func (t *track[T, M]) toEnd(ctx context.Context) (M, error) {
 	t.mu.RLock()
 	m := t.model
 	t.mu.RUnlock()
@@ -225,7 +299,7 @@ func (t *track[T, M]) toEnd(ctx context.Context) error {
 		t.state = stateReady
 		t.mu.Unlock()
 	}
-	return err
+	return m, err
 }
 
 // foreign says that the model was made from another log than ours.
@@ -249,9 +323,10 @@ func (t *track[T, M]) drop() {
 	}
 }
 
-// failed keeps what went wrong for readers and status.
+// failed keeps what went wrong for readers and status. That what it is fed from
+// is being built again is no failure of its own.
 func (t *track[T, M]) failed(err error) error {
-	if err == nil || errors.Is(err, context.Canceled) {
+	if err == nil || errors.Is(err, context.Canceled) || isRebuilding(err) {
 		return err
 	}
 	t.mu.Lock()
@@ -273,6 +348,11 @@ func (t *track[T, M]) build(ctx context.Context) error {
 	if old, had := t.use(m); had {
 		t.retire(old)
 	}
+	t.mu.Lock()
+	if !t.built.IsZero() {
+		t.built = time.Now()
+	}
+	t.mu.Unlock()
 	t.log.Info("read model was built again", "model", t.name)
 	return nil
 }
@@ -283,8 +363,9 @@ func (t *track[T, M]) rebuild(ctx context.Context, verify bool, tell func(stream
 	t.mu.RLock()
 	old, usable := t.model, t.usable
 	t.mu.RUnlock()
+	unread := t.takeUnread()
 	if !usable {
-		return replay.Build{Name: t.name}, t.build(ctx)
+		return t.buildTold(ctx, verify, unread)
 	}
 	m, b, err := replay.Rebuild(ctx, replay.Target[T, M]{Path: t.path, Open: t.open, Feed: t.feed(), Config: t.config(tell)}, old, verify)
 	if err != nil && !errors.Is(err, replay.ErrDiffers) {
@@ -292,7 +373,29 @@ func (t *track[T, M]) rebuild(ctx context.Context, verify bool, tell func(stream
 	}
 	t.use(m)
 	t.retire(old)
+	if unread != "" && b.Unreadable == "" {
+		// What it was compared with was built a moment ago.
+		b.Unreadable, b.Equal = unread, false
+	}
+	b.Unreadable = withoutPrefix(b.Unreadable, t.path)
 	return b, err
+}
+
+// buildTold is build for a caller that wants to know what came of it. There is
+// nothing to compare with.
+func (t *track[T, M]) buildTold(ctx context.Context, verify bool, unread string) (b replay.Build, err error) {
+	b = replay.Build{Name: t.name, Unreadable: withoutPrefix(unread, t.path)}
+	if err := t.failed(t.build(ctx)); err != nil {
+		return b, err
+	}
+	t.takeUnread()
+	return b, t.read(func(m M) error {
+		at, err := m.Checkpoint()
+		if b.Upto = uint64(at.Position); err == nil && verify {
+			b.After, err = m.Digest()
+		}
+		return err
+	})
 }
 
 // retire closes a model that nobody is given any more.
@@ -334,14 +437,49 @@ func (t *track[T, M]) run(ctx context.Context) error {
 }
 
 func (t *track[T, M]) wait(ctx context.Context) error {
-	t.mu.RLock()
-	m := t.model
-	t.mu.RUnlock()
+	woken, wake := context.WithCancel(ctx)
+	defer wake()
+	t.mu.Lock()
+	m, due := t.model, t.wanted
+	t.wake = wake
+	t.mu.Unlock()
+	defer t.sleepless()
+	if due {
+		return nil
+	}
 	at, err := m.Checkpoint()
 	if err != nil {
+		if isOne(err, t.damaged) && t.condemn(m, err) {
+			return nil
+		}
 		return err
 	}
-	return t.feed().Wait(ctx, at)
+	if err := t.feed().Wait(woken, at); err != nil && (woken.Err() == nil || ctx.Err() != nil) {
+		return err
+	}
+	return nil
+}
+
+func (t *track[T, M]) sleepless() {
+	t.mu.Lock()
+	t.wake = nil
+	t.mu.Unlock()
+}
+
+// inspect reads all of the model that is in use, if it can be told of damage that
+// nobody has met yet. It does not hold up a swap: who closes the model waits for
+// the step under way.
+func (t *track[T, M]) inspect(ctx context.Context) {
+	t.mu.RLock()
+	m, usable := t.model, t.usable
+	t.mu.RUnlock()
+	c, can := any(m).(interface{ Check(context.Context) error })
+	if !usable || !can {
+		return
+	}
+	if err := c.Check(ctx); err != nil && isOne(err, t.damaged) {
+		t.condemn(m, err)
+	}
 }
 
 // close ends the model; readers under way end first.
@@ -351,10 +489,10 @@ func (t *track[T, M]) close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.state = stateClosed
-	if !t.usable {
+	if !t.usable && !t.doomed {
 		return nil
 	}
-	t.usable = false
+	t.usable, t.doomed = false, false
 	if err := t.model.Close(); err != nil {
 		return fmt.Errorf("close %s: %w", t.name, err)
 	}
