@@ -159,7 +159,7 @@ func literals() []literal {
 	}
 	all = append(all, literal{text: "system_reminder", find: findTag}, literal{text: "system_instruction", find: findTag},
 		literal{text: "claude_mem_context", find: findTag}, literal{text: "cmem_context", find: findTag}, literal{text: "persisted_output", find: findTag})
-	for _, r := range "\u00AD\u200B\u200C\u200D\u2060\uFEFF\u180E\u034F" {
+	for _, r := range "＜﹤\u00AD\u200B\u200C\u200D\u2060\uFEFF\u180E\u034F" {
 		all = append(all, literal{text: string(r), find: findTag})
 	}
 	for _, e := range []string{`\u`, `\x`, `\/`} {
