@@ -9,6 +9,7 @@ const (
 	findTag    findings = 1 << iota // a tag's name, or a character without width
 	findEscape                      // \u \x \/ as text: JSON in a string
 	findMedia                       // ;base64,
+	findZero                        // a zero byte
 	findSecret                      // a word or prefix of a secret
 )
 
@@ -165,7 +166,7 @@ func literals() []literal {
 	for _, e := range []string{`\u`, `\x`, `\/`} {
 		all = append(all, literal{text: e, find: findEscape})
 	}
-	all = append(all, literal{text: ";base64,", find: findMedia})
+	all = append(all, literal{text: ";base64,", find: findMedia}, literal{text: "\x00", find: findZero})
 	for i := range secretRules {
 		for _, text := range secretRules[i].literals {
 			all = append(all, literal{text: lowerString(text), find: findSecret, rule: &secretRules[i]})

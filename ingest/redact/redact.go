@@ -18,6 +18,7 @@
 package redact
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 
@@ -86,6 +87,14 @@ func (r *Redactor) text(s []byte, nesting int, sum *tally) []byte {
 	if found == 0 && len(r.user) == 0 {
 		return s
 	}
+	if found&findZero != 0 && zerosBetween(s) {
+		var inner tally
+		if out := r.text(bytes.ReplaceAll(s, []byte{0}, nil), nesting, &inner); len(inner) > 0 {
+			sum.merge(inner)
+			return out
+		}
+		return s
+	}
 	if nesting < maxNesting && looksLikeJSON(s) {
 		var inner tally
 		w := walker{Redactor: r, sum: &inner, nesting: nesting + 1}
@@ -102,6 +111,9 @@ func (r *Redactor) text(s []byte, nesting int, sum *tally) []byte {
 	}
 	return r.secrets(s, sum)
 }
+
+// zerosBetween says that a text is UTF-16 or UTF-32 that was read byte by byte.
+func zerosBetween(s []byte) bool { return bytes.Count(s, []byte{0})*3 >= len(s) }
 
 func looksLikeJSON(s []byte) bool {
 	for _, c := range s {
