@@ -5,6 +5,9 @@
 // The promise:
 //   - every string of a payload is looked at, whatever its key, keys included,
 //     after its escapes are resolved, and JSON inside strings too;
+//   - a value is judged by its place too: its name, the name of the list or object
+//     it stands in, the option before it; so are numbers named as passwords, which
+//     become strings;
 //   - tags fail closed: an unclosed one hides all to the end of its string;
 //   - all else stays byte for byte, except that strings which are no valid JSON
 //     (raw control bytes, lone surrogates, bad UTF-8) are made valid;
