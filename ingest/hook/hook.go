@@ -9,8 +9,10 @@
 // is on standard output, and nothing at all at the end of a turn. No byte of a
 // payload is written before redaction and filters have seen it.
 //
-// A payload is one JSON object on standard input. What is none is kept as text
-// after redaction; an empty one is counted. The capture time is taken first and
+// A payload is the first JSON object on standard input that has members a host's
+// payload has; what stands before it is counted. UTF-16 and UTF-32 are read, with
+// and without a byte order mark. Where there is none, all is kept as text after
+// redaction; an empty payload is counted. The capture time is taken first and
 // is the envelope's Time and the spool file's name.
 //
 // Besides the spool it writes only into run/: counters, notices given, the
@@ -101,7 +103,7 @@ func (r *run) run() {
 		fmt.Fprintf(r.cfg.Stderr, "cmem-hook: unknown host %q; one of %s\n", args.host, strings.Join(host.Names(), ", "))
 		r.count("hook-unknown-host")
 	}
-	in := readInput(r.cfg.Stdin, idleInput, maxPayload)
+	in := readInput(r.cfg.Stdin, idleInput, maxPayload, r.fit)
 	if known {
 		r.print(r.handle(in))
 	}
@@ -114,6 +116,12 @@ func (r *run) handle(in input) adapter.Reply {
 	}
 	if in.late {
 		r.count("late-payload")
+	}
+	if in.noise {
+		r.count("noise-before-payload")
+	}
+	if in.odd {
+		r.count("odd-payload")
 	}
 	if in.empty() {
 		r.count("empty-payload")
@@ -129,11 +137,29 @@ func (r *run) handle(in input) adapter.Reply {
 	return adapter.Reply{Context: r.context(), Notice: joined(r.settingsNotice(), r.wake())}
 }
 
+// fit tells the host's payload from a line of JSON that something else printed
+// before it.
+func (r *run) fit(value []byte) fit {
+	if r.host.Identify == nil {
+		return sure
+	}
+	switch said := r.host.Identify("", value); {
+	case said.Session != "" && said.Event != "":
+		return sure
+	case said.Session != "" || said.Event != "" || said.Tool != "" || said.Prompt != "" || said.Transcript != "":
+		return likely
+	}
+	return stranger
+}
+
 // identify asks the host's adapter what the payload says of itself.
 func (r *run) identify(in input) {
 	payload := in.value
 	if payload == nil {
-		payload = in.rest // a cut-off object still says its first members
+		payload = in.rest
+	}
+	if in.cut != nil {
+		payload = in.cut // it still says its first members
 	}
 	r.said = r.host.Identify(r.event, payload)
 	if r.said.Event == "" {

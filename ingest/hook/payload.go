@@ -3,48 +3,97 @@ package hook
 import (
 	"bytes"
 	"encoding/json"
-	"unicode/utf16"
 )
 
-// finder looks for the first JSON object in bytes that arrive in pieces. Hosts
-// put noise before it (a shell profile that prints, a byte order mark), raw
-// control bytes inside its strings, and may keep the pipe open behind it.
+// fit says how surely an object is a host's payload.
+type fit byte
+
+const (
+	stranger fit = iota // it has no member of one
+	likely
+	sure // it names its session and its event: nothing better comes
+)
+
+// finder looks for the host's JSON object in bytes that arrive in pieces. There
+// may be noise before it (a shell profile that prints, a line of some tool's
+// JSON log, a byte order mark), raw control bytes inside its strings, an encoding
+// with zeros between, and the pipe may stay open behind it.
 type finder struct {
+	fit    func(value []byte) fit
 	buf    []byte
 	start  int // of the candidate object, -1: none yet
 	at     int // next byte to look at
 	depth  int
 	quoted bool
 	escape bool
-	failed int // candidates that were none
+	failed int  // candidates that were none
+	wide   bool // the candidate has zeros between: read when it is whole
+	narrow bool // … and was none
+
+	second  []byte // the first likely object
+	before  int    // where it began
+	only    []byte // a stranger's object that began where all began …
+	onlyEnd int    // … and where it ended
 }
 
-func newFinder() *finder { return &finder{start: -1} }
+// newFinder makes a finder of objects that fit; nil: any does.
+func newFinder(judge func([]byte) fit) *finder {
+	if judge == nil {
+		judge = func([]byte) fit { return sure }
+	}
+	return &finder{fit: judge, start: -1}
+}
 
-// add takes more bytes and says whether an object is complete.
+// add takes more bytes and says whether an object is complete that surely is
+// the host's.
 func (f *finder) add(p []byte) (value []byte, ok bool) {
 	f.buf = append(f.buf, p...)
 	for f.failed < maxCandidates && f.next() {
-		candidate := f.buf[f.start:f.at]
-		if fixed := repair(candidate); json.Valid(fixed) {
-			return fixed, true
+		fixed := repair(f.buf[f.start:f.at])
+		if !json.Valid(fixed) {
+			f.restart()
+			continue
 		}
-		f.restart()
+		switch f.fit(fixed) {
+		case sure:
+			return fixed, true
+		case likely:
+			if f.second == nil {
+				f.second, f.before = bytes.Clone(fixed), f.start
+			}
+		default:
+			if f.only == nil && f.blank(f.buf[:f.start]) {
+				f.only, f.onlyEnd = bytes.Clone(fixed), f.at
+			}
+		}
+		f.begin(f.at)
 	}
 	return nil, false
+}
+
+// begin looks for the next candidate from i on.
+func (f *finder) begin(i int) {
+	f.at, f.start, f.depth, f.quoted, f.escape, f.narrow = i, -1, 0, false, false, false
 }
 
 // restart goes on behind the brace that began no object.
 func (f *finder) restart() {
 	f.failed++
-	f.at, f.start, f.depth, f.quoted, f.escape = f.start+1, -1, 0, false, false
+	f.begin(f.start + 1)
 }
 
 // rescue is asked when nothing more comes: an object may hide behind a brace in
-// the noise that was never closed.
+// the noise that was never closed, or between zeros.
 func (f *finder) rescue() (value []byte, ok bool) {
 	for f.start >= 0 && f.failed < maxCandidates {
-		f.restart()
+		if f.wide {
+			if in := fromWide(f.buf, f.start, f.fit); in.value != nil {
+				return in.value, true
+			}
+			f.wide, f.narrow = false, true // it has some stray zeros only
+		} else {
+			f.restart()
+		}
 		if value, ok = f.add(nil); ok {
 			return value, true
 		}
@@ -52,13 +101,16 @@ func (f *finder) rescue() (value []byte, ok bool) {
 	return nil, false
 }
 
+// blank says that nothing is in b but a byte order mark, spaces and zeros.
+func (f *finder) blank(b []byte) bool { return len(trim(b)) == 0 }
+
 // maxCandidates bounds the work on bytes that are nothing but braces: each may
 // mean one more look at all of them.
 const maxCandidates = 64
 
 // next moves on to the end of a bracketed candidate; false: more is needed.
 func (f *finder) next() bool {
-	if isUTF16(f.buf) {
+	if f.wide || marked(f.buf) != nil {
 		return false // it is read when it is whole
 	}
 	if f.start < 0 {
@@ -69,6 +121,12 @@ func (f *finder) next() bool {
 		}
 		f.start = f.at + n
 		f.at = f.start
+	}
+	if f.at == f.start && !f.narrow {
+		var known bool
+		if f.wide, known = zerosBetween(f.buf[f.start:]); f.wide || !known {
+			return false
+		}
 	}
 	for f.at < len(f.buf) {
 		c := f.buf[f.at]
@@ -93,8 +151,10 @@ func (f *finder) next() bool {
 
 // rest is what arrived when no object was found, without marks, spaces and
 // zeros around it.
-func (f *finder) rest() []byte {
-	return bytes.Trim(bytes.TrimPrefix(f.buf, []byte("\xef\xbb\xbf")), " \t\r\n\x00")
+func (f *finder) rest() []byte { return trim(f.buf) }
+
+func trim(b []byte) []byte {
+	return bytes.Trim(bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")), " \t\r\n\x00")
 }
 
 // repair escapes what must not stand raw in a JSON string: control bytes, and a
@@ -177,26 +237,4 @@ func appendControl(out []byte, c byte) []byte {
 		return append(out, `\t`...)
 	}
 	return append(out, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-}
-
-// fromUTF16 turns a payload with a UTF-16 byte order mark (some Windows shells
-// re-encode pipes) into UTF-8; false: it has none.
-func fromUTF16(b []byte) ([]byte, bool) {
-	if !isUTF16(b) {
-		return nil, false
-	}
-	little := b[0] == 0xff
-	units := make([]uint16, 0, len(b)/2)
-	for i := 2; i+1 < len(b); i += 2 {
-		lo, hi := b[i], b[i+1]
-		if !little {
-			lo, hi = hi, lo
-		}
-		units = append(units, uint16(hi)<<8|uint16(lo))
-	}
-	return []byte(string(utf16.Decode(units))), true
-}
-
-func isUTF16(b []byte) bool {
-	return bytes.HasPrefix(b, []byte{0xff, 0xfe}) || bytes.HasPrefix(b, []byte{0xfe, 0xff})
 }

@@ -36,7 +36,7 @@ func TestInput(t *testing.T) {
 			"at once": strings.NewReader(c.in), "byte by byte": iotest.OneByteReader(strings.NewReader(c.in)),
 			"with an error": io.MultiReader(strings.NewReader(c.in), iotest.ErrReader(io.ErrUnexpectedEOF)),
 		} {
-			got := readInput(r, time.Minute, maxPayload)
+			got := readInput(r, time.Minute, maxPayload, nil)
 			if string(got.value) != c.value || string(got.rest) != c.rest {
 				t.Errorf("%s, %s: got %.80q, %.80q", c.name, how, got.value, got.rest)
 			}
@@ -57,7 +57,7 @@ func TestInputUTF16(t *testing.T) {
 				b.Write([]byte{byte(u >> 8), byte(u)})
 			}
 		}
-		if got := readInput(&b, time.Minute, maxPayload); string(got.value) != `{"a":"ü"}` {
+		if got := readInput(&b, time.Minute, maxPayload, nil); string(got.value) != `{"a":"ü"}` {
 			t.Errorf("little %v: got %q, %q", order, got.value, got.rest)
 		}
 	}
@@ -68,7 +68,7 @@ func TestInputDoesNotWaitForTheEnd(t *testing.T) {
 	r, w := io.Pipe()
 	defer r.Close()
 	go w.Write([]byte(`{"a":1}`))
-	if got := readInput(r, time.Hour, maxPayload); string(got.value) != `{"a":1}` {
+	if got := readInput(r, time.Hour, maxPayload, nil); string(got.value) != `{"a":1}` {
 		t.Errorf("got %q", got.value)
 	}
 }
@@ -80,7 +80,7 @@ func TestInputThatNeverComes(t *testing.T) {
 		if half != "" {
 			go w.Write([]byte(half))
 		}
-		if got := readInput(r, 50*time.Millisecond, maxPayload); got.value != nil || string(got.rest) != half {
+		if got := readInput(r, 50*time.Millisecond, maxPayload, nil); got.value != nil || string(got.rest) != half {
 			t.Errorf("%q: got %q, %q", half, got.value, got.rest)
 		}
 		r.Close()
@@ -93,11 +93,11 @@ func TestInputTooLarge(t *testing.T) {
 		const begin, end = `{"session_id":"s","x":"`, `"}`
 		return io.MultiReader(strings.NewReader(begin), io.LimitReader(zeros{}, int64(size-len(begin)-len(end))), strings.NewReader(end))
 	}
-	if got := readInput(payload(limit), time.Minute, limit); len(got.value) != limit || got.large {
+	if got := readInput(payload(limit), time.Minute, limit, nil); len(got.value) != limit || got.large {
 		t.Errorf("at the limit: value %d, large %v", len(got.value), got.large)
 	}
 	big := payload(limit + 1)
-	got := readInput(big, time.Minute, limit)
+	got := readInput(big, time.Minute, limit, nil)
 	if got.value != nil || !got.large || len(got.rest) > limit || !strings.HasPrefix(string(got.rest), `{"session_id":"s"`) {
 		t.Errorf("above: value %d, rest %d, large %v", len(got.value), len(got.rest), got.large)
 	}
@@ -143,7 +143,7 @@ func FuzzInput(f *testing.F) {
 
 // find is readInput without the goroutine, which would make coverage random.
 func find(in []byte, size int) input {
-	f := newFinder()
+	f := newFinder(nil)
 	for len(in) > 0 {
 		n := min(size, len(in))
 		if value, ok := f.add(in[:n]); ok {

@@ -18,16 +18,20 @@ const (
 type input struct {
 	value []byte // one whole JSON object, repaired where it had to be
 	rest  []byte // without one: whatever came
+	cut   []byte // without one: the object that has begun and not ended
+	noise bool   // there was something else before the object
+	odd   bool   // the object has nothing that a host's payload has
 	large bool   // over the limit
 	late  bool   // no end and no object came in time
 }
 
 func (in input) empty() bool { return in.value == nil && len(in.rest) == 0 }
 
-// readInput reads until one JSON object is complete, not until the end: some
-// hosts keep the pipe open. Of more than limit bytes it keeps the first. The reading goroutine ends with the process where
-// the reader blocks for ever; otherwise with the input.
-func readInput(r io.Reader, idle time.Duration, limit int) input {
+// readInput reads until one JSON object is complete that surely fits, not until
+// the end: some hosts keep the pipe open. Of more than limit bytes it keeps the
+// first. The reading goroutine ends with the process where the reader blocks for
+// ever; otherwise with the input.
+func readInput(r io.Reader, idle time.Duration, limit int, judge func([]byte) fit) input {
 	if r == nil {
 		return input{}
 	}
@@ -35,7 +39,7 @@ func readInput(r io.Reader, idle time.Duration, limit int) input {
 	defer close(enough)
 	go feed(r, pieces, enough)
 
-	f := newFinder()
+	f := newFinder(judge)
 	timer := time.NewTimer(idle)
 	defer timer.Stop()
 	for {
@@ -51,7 +55,7 @@ func readInput(r io.Reader, idle time.Duration, limit int) input {
 				return input{rest: f.rest(), large: true}
 			}
 			if value, ok := f.add(p); ok {
-				return input{value: value}
+				return input{value: value, noise: !f.blank(f.buf[:f.start])}
 			}
 		case <-timer.C:
 			in := f.input()
@@ -61,18 +65,36 @@ func readInput(r io.Reader, idle time.Duration, limit int) input {
 	}
 }
 
-// input is what there is when nothing more comes.
+// input is what there is when nothing more comes: the object that is likely the
+// host's, else the only thing there is.
 func (f *finder) input() input {
-	if text, ok := fromUTF16(f.buf); ok {
-		f = newFinder()
-		if value, ok := f.add(text); ok {
-			return input{value: value}
+	if e := marked(f.buf); e != nil {
+		wide := newFinder(f.fit)
+		if value, ok := wide.add(e.text(f.buf[len(e.mark):])); ok {
+			return input{value: value, noise: !wide.blank(wide.buf[:wide.start])}
+		}
+		return wide.input()
+	}
+	var cut []byte
+	if f.start >= 0 {
+		cut = f.buf[f.start:]
+		if f.wide {
+			if in := fromWide(f.buf, f.start, f.fit); in.value != nil || f.blank(f.buf[:f.start]) {
+				in.noise = in.noise || in.value != nil && !f.blank(f.buf[:f.start])
+				return in
+			}
 		}
 	}
-	if value, ok := f.rescue(); ok {
-		return input{value: value}
+	value, ok := f.rescue()
+	switch {
+	case ok:
+		return input{value: value, noise: true}
+	case f.second != nil:
+		return input{value: f.second, noise: !f.blank(f.buf[:f.before])}
+	case f.only != nil && f.blank(f.buf[f.onlyEnd:]):
+		return input{value: f.only, odd: true}
 	}
-	return input{rest: f.rest()}
+	return input{rest: f.rest(), cut: cut}
 }
 
 // readAway lets a host write to the end, so that it sees no broken pipe.

@@ -9,6 +9,7 @@ const (
 	findTag    findings = 1 << iota // a tag's name, or a character without width
 	findEscape                      // \u \x \/ as text: JSON in a string
 	findMedia                       // ;base64,
+	findZero                        // a zero byte
 	findSecret                      // a word or prefix of a secret
 )
 
@@ -159,13 +160,13 @@ func literals() []literal {
 	}
 	all = append(all, literal{text: "system_reminder", find: findTag}, literal{text: "system_instruction", find: findTag},
 		literal{text: "claude_mem_context", find: findTag}, literal{text: "cmem_context", find: findTag}, literal{text: "persisted_output", find: findTag})
-	for _, r := range "\u00AD\u200B\u200C\u200D\u2060\uFEFF\u180E\u034F" {
+	for _, r := range "＜﹤\u00AD\u200B\u200C\u200D\u2060\uFEFF\u180E\u034F" {
 		all = append(all, literal{text: string(r), find: findTag})
 	}
 	for _, e := range []string{`\u`, `\x`, `\/`} {
 		all = append(all, literal{text: e, find: findEscape})
 	}
-	all = append(all, literal{text: ";base64,", find: findMedia})
+	all = append(all, literal{text: ";base64,", find: findMedia}, literal{text: "\x00", find: findZero})
 	for i := range secretRules {
 		for _, text := range secretRules[i].literals {
 			all = append(all, literal{text: lowerString(text), find: findSecret, rule: &secretRules[i]})

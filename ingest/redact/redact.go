@@ -5,6 +5,9 @@
 // The promise:
 //   - every string of a payload is looked at, whatever its key, keys included,
 //     after its escapes are resolved, and JSON inside strings too;
+//   - a value is judged by its place too: its name, the name of the list or object
+//     it stands in, the option before it; so are numbers named as passwords, which
+//     become strings;
 //   - tags fail closed: an unclosed one hides all to the end of its string;
 //   - all else stays byte for byte, except that strings which are no valid JSON
 //     (raw control bytes, lone surrogates, bad UTF-8) are made valid;
@@ -18,6 +21,7 @@
 package redact
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 
@@ -86,6 +90,14 @@ func (r *Redactor) text(s []byte, nesting int, sum *tally) []byte {
 	if found == 0 && len(r.user) == 0 {
 		return s
 	}
+	if found&findZero != 0 && zerosBetween(s) {
+		var inner tally
+		if out := r.text(bytes.ReplaceAll(s, []byte{0}, nil), nesting, &inner); len(inner) > 0 {
+			sum.merge(inner)
+			return out
+		}
+		return s
+	}
 	if nesting < maxNesting && looksLikeJSON(s) {
 		var inner tally
 		w := walker{Redactor: r, sum: &inner, nesting: nesting + 1}
@@ -102,6 +114,9 @@ func (r *Redactor) text(s []byte, nesting int, sum *tally) []byte {
 	}
 	return r.secrets(s, sum)
 }
+
+// zerosBetween says that a text is UTF-16 or UTF-32 that was read byte by byte.
+func zerosBetween(s []byte) bool { return bytes.Count(s, []byte{0})*3 >= len(s) }
 
 func looksLikeJSON(s []byte) bool {
 	for _, c := range s {

@@ -308,10 +308,10 @@ func BenchmarkRecorded(b *testing.B) {
 // Linear time: each size takes about twice the time of the one before.
 func BenchmarkHostile(b *testing.B) {
 	r, _ := New(home.Settings{})
-	for _, unit := range []string{
+	for _, unit := range append(hostile,
 		"<private>", "<", "<private ", "<private x='", "&amp;", "</private ", "<private>&lt;private&gt;", "private<", "token", "token=", "://a:",
 		"-----BEGIN PRIVATE KEY-----", "eyJhbGciOiJI.", "Authorization: ", "data:a/b;base64,", `{"a":`, `[`, `"{\"`,
-	} {
+	) {
 		for _, mb := range []int{1, 2, 4} {
 			text := strings.Repeat(unit, mb<<20/len(unit))
 			b.Run(fmt.Sprintf("%s/%dMB", unit, mb), func(b *testing.B) {

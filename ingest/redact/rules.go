@@ -30,12 +30,22 @@ var secretRules = [...]secretRule{
 	{kind: "jwt", literals: []string{"eyJ"}, match: jwt, weight: shaped},
 	{kind: "private-key", literals: []string{"-----BEGIN "}, match: pem, weight: shaped},
 	{kind: "password", literals: []string{"://"}, match: urlPassword, weight: guessed},
-	{kind: "password", literals: []string{" -u ", " --user "}, match: userOption, weight: guessed},
+	{kind: "private-key", literals: []string{"PRIVATE KEY-----", "PRIVATE KEY BLOCK-----"}, match: pemCut, weight: shaped},
+	{kind: "password", literals: []string{"-u", "--user", "--proxy-user"}, match: userOption, weight: guessed},
+	{kind: "password", literals: []string{"sshpass"}, match: optionOf("-p", separate|attached), weight: guessed},
+	{kind: "password", literals: []string{
+		"docker login", "podman login", "nerdctl login", "buildah login", "skopeo login", "registry login", "az login", "oc login", "cf login",
+	}, match: optionOf("-p", separate|attached), weight: guessed},
+	{kind: "password", literals: []string{"mysql", "mariadb", "7z"}, match: optionOf("-p", attached), weight: guessed},
+	{kind: "password", literals: []string{"mongo"}, match: optionOf("-p", separate), weight: guessed},
+	{kind: "password", literals: []string{"redis-cli"}, match: optionOf("-a", separate), weight: guessed},
+	{kind: "password", literals: []string{"ldapsearch", "ldapadd", "ldapmodify", "ldapdelete", "ldapwhoami", "ldappasswd"}, match: optionOf("-w", separate|attached), weight: guessed},
+	{kind: "password", literals: []string{"machine ", "default login "}, match: netrc, weight: guessed},
 	{kind: "authorization", literals: []string{"authorization"}, match: authorization, weight: guessed},
 	{kind: "authorization", literals: []string{"bearer "}, match: bearer, weight: guessed},
-	{kind: "secret", literals: []string{
-		"passw", "passphrase", "_pass", "_pwd", ";pwd", "secret", "token", "credential",
-		"api_key", "apikey", "api-key", "access_key", "accesskey", "access-key", "private_key", "privatekey", "private-key",
-		"account_key", "accountkey", "encryption_key", "encryptionkey", "signing_key", "signingkey", "auth_key", "authkey", "master_key", "masterkey",
-	}, match: assignment, weight: guessed},
+	{kind: "cookie", literals: []string{"cookie"}, match: cookie, weight: guessed},
+	{kind: "signature", literals: []string{"sig=", "signature="}, match: signature, weight: guessed},
+	{kind: "password", literals: []string{`auth"`, `auth\`, "_auth"}, match: storedAuth, weight: guessed},
+	// "key" and "pass" stand for all names that end so: see promiseOf.
+	{kind: "secret", literals: []string{"key", "pass", "_pwd", ";pwd", "secret", "token", "credential", "mnemonic", "seed_phrase", "recovery_phrase"}, match: assignment, weight: guessed},
 }

@@ -84,10 +84,11 @@ type spot struct {
 	start, end int
 
 	pemEnd  int // first "-----END " at or after the last block found; see pemClose
-	pemStop int // end of that block
-	// valueEnd is where the bare values looked at last end, and values how many of
-	// them did: see bareEnd.
-	valueEnd, values int
+	pemStop int // end of that block, or of the last line that ends one
+	// valueStart and valueEnd are where the bare values looked at last begin and
+	// end, and values how many of them did: see bareEnd.
+	valueStart, valueEnd, values int
+	cookieEnd                    int // end of the last cookie
 }
 
 // secretRule is one shape. match is told where a literal was found and gives
@@ -142,11 +143,12 @@ const (
 	cLower
 	cUpper
 	cHex
-	cToken // . ~ + / = beside what a word has
-	cJoin  // _ -
-	cURL   // ends a URL
-	cValue // ends a bare value
-	cPEM   // beside letters and digits in a PEM body
+	cToken  // . ~ + / = beside what a word has
+	cJoin   // _ -
+	cURL    // ends a URL
+	cValue  // ends a bare value
+	cCookie // ends a cookie's value
+	cPEM    // beside letters and digits in a PEM body
 )
 
 var classOf = func() (t [256]uint16) {
@@ -158,7 +160,7 @@ var classOf = func() (t [256]uint16) {
 	for c := range 256 {
 		switch {
 		case c <= ' ':
-			t[c] = cURL | cValue
+			t[c] = cURL | cValue | cCookie
 		case c >= 0x80:
 			t[c] = cPEM
 		case c >= '0' && c <= '9':
@@ -174,6 +176,7 @@ var classOf = func() (t [256]uint16) {
 	mark("_-", cJoin)
 	mark("\"'`<>\\|", cURL)
 	mark("\"'`&|<>(){}[]\\", cValue)
+	mark("\"'`;,<>\\", cCookie)
 	// Base64, line ends (escaped ones too), header lines, and the arrows and bars
 	// that tools put before numbered lines.
 	mark("+/=\\ \t\r\n:,-|", cPEM)

@@ -94,6 +94,120 @@ func pemClose(at *spot, i int) int {
 	return label + n + 5
 }
 
+// pemCut matches what is left of a key's block that lost its beginning: the
+// lines before an END line, or those after half a BEGIN line.
+func pemCut(at *spot, rule *secretRule) (start, stop int, kind string) {
+	text := at.text
+	if at.start < at.pemStop || string(text[at.start:at.start+len("PRIVATE KEY")]) != "PRIVATE KEY" {
+		return 0, 0, ""
+	}
+	head := text[max(at.pemStop, at.start-48):at.start]
+	head = head[bytes.LastIndexByte(head, '\n')+1:]
+	if bytes.Contains(head, []byte("-----BEGIN ")) {
+		return 0, 0, ""
+	}
+	if n := bytes.LastIndex(head, []byte("-----END ")); n >= 0 {
+		label := at.start - len(head) + n
+		start = max(at.pemStop, pemBack(text, label, at.pemStop))
+		at.pemStop = at.end
+		if base64Count(text[start:label], minPEMBody) < minPEMBody {
+			return 0, 0, ""
+		}
+		return start, at.end, rule.kind
+	}
+	if at.end >= len(text) || isAlnum(text[at.end]) || len(firstWord(text[at.end:min(len(text), at.end+128)])) < minPEMBody {
+		return 0, 0, ""
+	}
+	for stop = at.end; stop < len(text) && stop-at.end < maxPEM && is(text[stop], cAlnum|cPEM); {
+		stop++
+	}
+	if end := pemClose(at, at.end); end >= 0 && end-at.end <= maxPEM {
+		stop = end
+	}
+	at.pemStop = stop
+	return at.start, stop, rule.kind
+}
+
+// firstWord gives the first word after white space, escaped or not.
+func firstWord(s []byte) []byte {
+	s = s[skipSpace(s, 0):]
+	n := 0
+	for n < len(s) && is(s[n], cAlnum|cToken) {
+		n++
+	}
+	return s[:n]
+}
+
+// pemBack goes back from an END line over the lines of base64 before it, to
+// floor at most. Line ends may be escaped; numbers and bars may stand before a
+// line.
+func pemBack(text []byte, i, floor int) int {
+	floor = max(floor, i-maxPEM)
+	start := i
+	for {
+		i = backLineEnd(text, backSpace(text, i, floor), floor)
+		if i < 0 {
+			return start
+		}
+		end := backSpace(text, i, floor)
+		for i = end; i > floor && is(text[i-1], cAlnum|cToken) && text[i-1] != '.' && text[i-1] != '~' && !escapedN(text, i-1); {
+			i--
+		}
+		word := i
+		if end-word >= minPEMBody {
+			start = word // the cut may be inside this line
+		}
+		if word == end {
+			return start
+		}
+		for n := 0; i > floor && n < 16 && text[i-1] != '\n' && is(text[i-1], cPEM|cDigit) && !escapedN(text, i-1); n++ {
+			i--
+		}
+		if i > floor && text[i-1] != '\n' && !escapedN(text, i-1) {
+			return start
+		}
+		start = word
+	}
+}
+
+// escapedN says that text[i] is the letter of a \n, \r or \t written as two
+// characters.
+func escapedN(text []byte, i int) bool {
+	return i > 0 && (text[i] == 'n' || text[i] == 'r' || text[i] == 't') && text[i-1] == '\\'
+}
+
+func backSpace(text []byte, i, floor int) int {
+	for i > floor {
+		switch {
+		case text[i-1] == ' ' || text[i-1] == '\t' || text[i-1] == '\r':
+			i--
+		case i > floor+1 && text[i-1] == 't' && text[i-2] == '\\':
+			i -= 2
+		default:
+			return i
+		}
+	}
+	return i
+}
+
+// backLineEnd goes back over one line end, -1 if there is none. The number of
+// an END line stands between.
+func backLineEnd(text []byte, i, floor int) int {
+	for n := 0; i > floor && n < 16 && text[i-1] != '\n' && is(text[i-1], cPEM|cDigit) && !escapedN(text, i-1); n++ {
+		i = backSpace(text, i-1, floor)
+	}
+	switch {
+	case i > floor && text[i-1] == '\n':
+		return i - 1
+	case i > floor+1 && escapedN(text, i-1):
+		for i -= 2; i > floor && text[i-1] == '\\'; {
+			i--
+		}
+		return i
+	}
+	return -1
+}
+
 func base64Count(s []byte, enough int) int {
 	n := 0
 	for _, c := range s {

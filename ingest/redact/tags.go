@@ -21,7 +21,9 @@ type form byte
 const (
 	bracket form = iota // <
 	entity              // &lt; &#60; &#x3c; &amp;lt;
-	escape              // \u003c \x3c: JSON that came as text
+	escape              // \u003c \x3c \u{3c} \074: a string's source
+	percent             // %3C %253C: a URL
+	wide                // ＜ ﹤: of an input method
 	forms
 )
 
@@ -115,7 +117,7 @@ func regionEnd(s []byte, open tag) int {
 func nextTag(s []byte, pos int) (tag, bool) {
 	for i := pos; i < len(s); i++ {
 		switch s[i] {
-		case '<', '&', '\\':
+		case '<', '&', '\\', '%', 0xEF:
 			if t, ok := tagAt(s, i); ok {
 				return t, true
 			}
@@ -156,94 +158,8 @@ func tagAt(s []byte, i int) (tag, bool) {
 			return t, true
 		}
 	}
-	// Attributes, or the text ends here. "a < private && b" is code and not a tag.
-	return t, t.role == opens && !spaced && (q == len(s) || q > p || s[q] == '/' || s[q] == '\\')
-}
-
-func openBracket(s []byte) (form, int) {
-	switch s[0] {
-	case '<':
-		return bracket, 1
-	case '&':
-		return entity, entityLen(s, "lt", "60", "3c")
-	}
-	return escape, escapeLen(s, "3c")
-}
-
-func closeBracket(s []byte) int {
-	if len(s) == 0 {
-		return 0
-	}
-	switch s[0] {
-	case '>':
-		return 1
-	case '&':
-		return entityLen(s, "gt", "62", "3e")
-	case '\\':
-		return escapeLen(s, "3e")
-	}
-	return 0
-}
-
-// entityLen is the length of the entity at the start of s: &name; &#dec; &#xhex;
-// with any number of amp; after the first &.
-func entityLen(s []byte, name, dec, hex string) int {
-	i := 1
-	for hasFold(s[i:], "amp;") {
-		i += len("amp;")
-	}
-	body, numeric := name, i < len(s) && s[i] == '#'
-	if numeric {
-		i++
-		body = dec
-		if i < len(s) && s[i]|0x20 == 'x' {
-			i++
-			body = hex
-		}
-		for i < len(s) && s[i] == '0' {
-			i++
-		}
-	}
-	if !hasFold(s[i:], body) {
-		return 0
-	}
-	i += len(body)
-	if i < len(s) && s[i] == ';' {
-		return i + 1
-	}
-	return 0
-}
-
-// escapeLen is the length of \u00HH or \xHH with any number of backslashes.
-func escapeLen(s []byte, hex string) int {
-	i := 0
-	for i < len(s) && s[i] == '\\' {
-		i++
-	}
-	if i == 0 {
-		return 0
-	}
-	if hasFold(s[i:], "u00") {
-		i += 3
-	} else if hasFold(s[i:], "x") {
-		i++
-	} else {
-		return 0
-	}
-	if !hasFold(s[i:], hex) {
-		return 0
-	}
-	return i + len(hex)
-}
-
-func slashLen(s []byte) int {
-	if len(s) > 0 && s[0] == '/' {
-		return 1
-	}
-	if len(s) > 1 && s[0] == '\\' && s[1] == '/' {
-		return 2
-	}
-	return 0
+	// Attributes, or the text ends here. "a < private && b > c" is code and not a tag.
+	return t, t.role == opens && !spaced && (q == len(s) || q > p || s[q] == '/' || s[q] == '\\' || t.form == percent)
 }
 
 // tagName finds one of the names at the start of s and its length, 0 for none.
@@ -266,7 +182,10 @@ func nameLen(s []byte, want string) int {
 		if i >= len(s) {
 			return 0
 		}
-		c := s[i]
+		c, n := s[i], 1
+		if c == 0xEF {
+			c, n = narrow(s[i:])
+		}
 		if c >= 'A' && c <= 'Z' {
 			c |= 0x20
 		} else if c == '_' {
@@ -275,9 +194,17 @@ func nameLen(s []byte, want string) int {
 		if c != want[j] {
 			return 0
 		}
-		i++
+		i += n
 	}
 	return i + zeroWidth(s[i:])
+}
+
+// narrow gives the plain character of a wide one, as of ｐ, and its length.
+func narrow(s []byte) (c byte, n int) {
+	if r, n := utf8.DecodeRune(s); r >= '！' && r <= '～' {
+		return byte(r-'！') + '!', n
+	}
+	return s[0], 1
 }
 
 func nameEnds(s []byte) bool {
@@ -285,10 +212,10 @@ func nameEnds(s []byte) bool {
 		return true
 	}
 	switch s[0] {
-	case ' ', '\t', '\n', '\r', '\f', '\v', '/', '>', '&', '\\':
+	case ' ', '\t', '\n', '\r', '\f', '\v', '/', '>', '&', '\\', '%':
 		return true
 	}
-	return isWideSpace(s)
+	return isWideSpace(s) || closeBracket(s) > 0 || slashLen(s) > 0
 }
 
 // skipSpace skips white space and characters without width. Line ends may be

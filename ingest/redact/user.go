@@ -88,7 +88,7 @@ func isMark(s []byte) bool {
 	media, rest, _ := bytes.Cut(s, []byte(", "))
 	size, sum, ok := bytes.Cut(rest, []byte(" bytes, sha256 "))
 	return ok && isMediaType(media) && len(bytes.TrimFunc(size, isDigitRune)) == 0 &&
-		len(sum) == 64 && !bytes.ContainsFunc(sum, func(r rune) bool { return r >= 128 || !isHex(byte(r)) })
+		len(sum) == 64 && !bytes.ContainsFunc(sum, notHex)
 }
 
 func isDigitRune(r rune) bool { return r >= '0' && r <= '9' }

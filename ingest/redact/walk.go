@@ -13,20 +13,29 @@ type walker struct {
 	sum     *tally
 	nesting int
 
-	src     []byte
-	out     []byte
-	copied  int // src up to here is in out
-	objects []object
-	key     memberKey
+	src    []byte
+	out    []byte
+	copied int // src up to here is in out
+	open   []bracketed
+	key    memberKey
+	words  []byte // of the innermost array, see element
 }
 
-// object is what is known of an open object: where its media type stands.
-type object struct{ media int32 }
+// bracketed is what is known of an open object or array.
+type bracketed struct {
+	media   int32 // where an object's media type stands
+	array   bool
+	inherit promise // what the name of the whole says of values inside
+	pair    promise // what the member "name" says of the member "value"
+	option  promise // what an array's last string says of the next
+	shouted bool    // the name behind pair or option is a setting's
+}
 
 // memberKey is what the key just read says of its value.
 type memberKey struct {
-	media, data bool   // names a media type; names base64 bytes
-	secret      string // kind of secret it names, "" none
+	media, data         bool // names a media type; names base64 bytes
+	pairName, pairValue bool // "name", "value"
+	secret              promise
 }
 
 // walk gives the redacted value; ok is false if src is not one JSON value.
@@ -44,15 +53,16 @@ func (w *walker) walk(src []byte) (out []byte, ok bool) {
 		switch t.Kind {
 		case jsontext.EOF:
 			return w.finish(), true
-		case jsontext.BeginObject:
-			w.objects = append(w.objects, object{})
-			w.key = memberKey{}
-		case jsontext.EndObject:
-			w.objects = w.objects[:len(w.objects)-1]
-		case jsontext.BeginArray, jsontext.Literal:
+		case jsontext.BeginObject, jsontext.BeginArray:
+			w.begin(t.Kind == jsontext.BeginArray)
+		case jsontext.EndObject, jsontext.EndArray:
+			w.open = w.open[:len(w.open)-1]
+			w.words = w.words[:0]
+		case jsontext.Literal:
+			w.number(t)
 			w.key = memberKey{}
 		case jsontext.Key:
-			w.key = classify(jsontext.Decode(src, t))
+			w.key = w.member(jsontext.Decode(src, t))
 			w.plain(t)
 		case jsontext.String:
 			w.value(t, s)
@@ -108,7 +118,7 @@ func (w *walker) value(t jsontext.Token, next jsontext.Scanner) {
 	switch k := w.key; {
 	case k.media:
 		if isMediaType(jsontext.Decode(w.src, t)) && t.Start < math.MaxInt32 {
-			w.objects[len(w.objects)-1].media = int32(t.Start)
+			w.in().media = int32(t.Start)
 		}
 	case k.data:
 		text := jsontext.Decode(w.src, t)
@@ -117,18 +127,20 @@ func (w *walker) value(t jsontext.Token, next jsontext.Scanner) {
 			w.put(t, note)
 			return
 		}
-	case k.secret != "":
-		text, changed := w.clean(t)
-		if text == nil {
-			text = jsontext.Decode(w.src, t)
+	case k.pairName:
+		in := w.in()
+		name := jsontext.Decode(w.src, t)
+		in.pair, in.shouted = promiseOf(name), shouted(name)
+	case k.pairValue:
+		if p, how := w.paired(t, next); p != nothing {
+			w.secret(t, p, how)
+			return
 		}
-		switch {
-		case confident(text, k.secret, quoted):
-			w.sum.add(k.secret, len(text))
-			w.put(t, marker(k.secret))
-		case changed:
-			w.put(t, text)
-		}
+	case k.secret != nothing:
+		w.secret(t, k.secret, quoted)
+		return
+	case w.in() != nil && w.in().array:
+		w.element(t)
 		return
 	}
 	w.plain(t)
@@ -140,22 +152,28 @@ const lookAhead = 1 << 10
 // mediaType finds the media type among the direct members of the open object:
 // those read already, or those within the next KiB.
 func (w *walker) mediaType(next jsontext.Scanner) []byte {
-	if at := w.objects[len(w.objects)-1].media; at != 0 {
+	if at := w.in().media; at != 0 {
 		again := jsontext.Scanner{Src: w.src[at:]}
 		if t, err := again.Next(); err == nil {
 			return jsontext.Decode(again.Src, t)
 		}
 	}
-	depth, named, limit := next.Depth(), false, -1
+	return w.ahead(next, lookAhead, func(k memberKey) bool { return k.media }, isMediaType)
+}
+
+// ahead finds a string among the members of the open object that follow within
+// limit bytes, by its key and by what it is.
+func (w *walker) ahead(next jsontext.Scanner, limit int, key func(memberKey) bool, is func([]byte) bool) []byte {
+	depth, named, end := next.Depth(), false, -1
 	for {
 		t, err := next.Next()
 		if err != nil || t.Kind == jsontext.EOF || next.Depth() < depth {
 			return nil
 		}
-		if limit < 0 {
-			limit = t.Start + lookAhead
+		if end < 0 {
+			end = t.Start + limit
 		}
-		if t.End > limit {
+		if t.End > end {
 			return nil
 		}
 		if next.Depth() > depth {
@@ -163,11 +181,11 @@ func (w *walker) mediaType(next jsontext.Scanner) []byte {
 			continue
 		}
 		if t.Kind == jsontext.Key {
-			named = classify(jsontext.Decode(w.src, t)).media
+			named = key(classify(jsontext.Decode(w.src, t)))
 			continue
 		}
 		if named && t.Kind == jsontext.String {
-			if text := jsontext.Decode(w.src, t); isMediaType(text) {
+			if text := jsontext.Decode(w.src, t); is(text) {
 				return text
 			}
 		}
@@ -182,7 +200,8 @@ func classify(key []byte) (k memberKey) {
 	case "data", "base64":
 		k.data = true
 	default:
-		k.secret = secretName(key)
+		k.pairName, k.pairValue = oneOf(key, pairNames), oneOf(key, pairValues)
+		k.secret = promiseOf(key)
 	}
 	return k
 }

@@ -11,6 +11,9 @@
 //     reach past its line; what follows is used. Raw control bytes, odd escapes
 //     and bad UTF-8 inside strings do not spoil a value: its bytes are given as
 //     they stand.
+//   - The end of a record whose beginning is in another file, as a rotation in
+//     mid-line leaves it, is named; an object inside it is not taken for a record.
+//   - A file in UTF-16 or UTF-32 is refused by that name (ErrEncoding).
 //   - A value that is not whole at the very end of the file is not yet written:
 //     its start is where the next reading begins, whether the cut is inside a
 //     string, an escape or a multibyte character.

@@ -58,8 +58,31 @@ func Open(path string, marks ...Mark) (*File, error) {
 	if f.source, err = open(f.Path); err != nil {
 		return nil, fmt.Errorf("transcript: %w", err)
 	}
+	if err := f.encoding(); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
 	f.begin(marks)
 	return f, nil
+}
+
+// ErrEncoding: the file is no UTF-8. Hosts write none else; a file that came
+// through a Windows shell may be UTF-16.
+var ErrEncoding = errors.New("transcripts are read as UTF-8")
+
+// encoding says so if the content begins as UTF-16 or UTF-32 does.
+func (f *File) encoding() error {
+	head, err := f.read(0, 4)
+	if err != nil {
+		return nil // whoever reads on is told
+	}
+	is := func(begin string) bool { return strings.HasPrefix(string(head), begin) }
+	switch {
+	case is("\xff\xfe\x00\x00"), is("\x00\x00\xfe\xff"), is("{\x00\x00\x00"), is("\x00\x00\x00{"):
+		return fmt.Errorf("transcript: %s is UTF-32: %w", f.Path, ErrEncoding)
+	case is("\xff\xfe"), is("\xfe\xff"), is("{\x00"), is("\x00{"):
+		return fmt.Errorf("transcript: %s is UTF-16: %w", f.Path, ErrEncoding)
+	}
+	return nil
 }
 
 // begin sets the start to the first mark that fits.

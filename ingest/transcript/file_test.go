@@ -265,3 +265,34 @@ func TestWhatIsNoFileIsRefusedAtOnce(t *testing.T) {
 		t.Error("a device was opened")
 	}
 }
+
+// TestOpenNamesAnEncodingItDoesNotRead: nothing of such a file would be found,
+// and the user must know why.
+func TestOpenNamesAnEncodingItDoesNotRead(t *testing.T) {
+	for name, c := range map[string]struct{ in, want string }{
+		"UTF-16, little":          {"\xff\xfe{\x00\"\x00", "is UTF-16"},
+		"UTF-16, big":             {"\xfe\xff\x00{\x00\"", "is UTF-16"},
+		"UTF-16, little, no mark": {"{\x00\"\x00", "is UTF-16"},
+		"UTF-16, big, no mark":    {"\x00{\x00\"", "is UTF-16"},
+		"UTF-32, little":          {"\xff\xfe\x00\x00{\x00\x00\x00", "is UTF-32"},
+		"UTF-32, big":             {"\x00\x00\xfe\xff\x00\x00\x00{", "is UTF-32"},
+		"UTF-8 with a mark":       {"\xef\xbb\xbf{}", ""},
+		"zeros of a power cut":    {"\x00\x00\x00\x00{}", ""},
+		"empty":                   {"", ""},
+	} {
+		path := filepath.Join(t.TempDir(), "x.jsonl")
+		if err := os.WriteFile(path, []byte(c.in), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := Open(path)
+		if c.want == "" {
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			f.Close()
+		} else if !errors.Is(err, ErrEncoding) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: error %v, want one that says %q and names the file", name, err, c.want)
+		}
+	}
+}

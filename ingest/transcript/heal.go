@@ -37,22 +37,36 @@ func beginning(raw []byte) []byte {
 	return raw[:2+n+1]
 }
 
+// whole says that the object in [i,end) is a record and not a part of one that
+// was torn apart: a part is followed by the rest of what it is part of. After
+// something else on its line it must also begin as the records of this file do,
+// as far as any is known. A file may be an array that has one record a line.
+func (s *scanner) whole(line []byte, i, end int) bool {
+	j := skipSpace(line, end)
+	if j < len(line) && (line[j] == ',' || line[j] == '}' || line[j] == ']') {
+		return line[j] == ',' && !s.junk && skipSpace(line, j+1) == len(line)
+	}
+	return !s.junk || len(s.started) == 0 || s.started[string(beginning(line[i:end]))]
+}
+
 // heal gives the index at which a whole object begins within the broken line
-// that begins at i, or the line's length.
-func (s *scanner) heal(line []byte, i int) int {
+// that begins at i, or the line's length. foreign says that the broken part may
+// stand before the first record of the file: then any beginning will do.
+func (s *scanner) heal(line []byte, i int, foreign bool) int {
+	foreign = foreign && len(s.started) == 0
 	budget := maxHeal * (len(line) - i)
 	for at := i + 1; budget > 0; at++ {
-		n := bytes.Index(line[at:], []byte(`{"`))
+		n := bytes.Index(line[at:], objectStart)
 		if n < 0 {
 			break
 		}
 		at += n
-		if !s.started[string(beginning(line[at:]))] {
+		if !foreign && !s.started[string(beginning(line[at:]))] {
 			continue
 		}
 		end, st := s.scan(line[at:])
 		budget -= end
-		if st == whole && skipSpace(line, at+end) == len(line) && bytes.IndexByte(line[at:], 0) < 0 {
+		if next := skipSpace(line, at+end); st == whole && (next == len(line) || line[next] == '{') && bytes.IndexByte(line[at:at+end], 0) < 0 {
 			return at
 		}
 	}

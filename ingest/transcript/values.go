@@ -66,6 +66,7 @@ type scanner struct {
 	report  *Report
 	open    bool            // the rest of the last line is still to come
 	onLine  int64           // objects on the current line so far
+	junk    bool            // the current line had something else before
 	started map[string]bool // how objects of this file begin, see heal
 	begin   [2]string       // the latest of them
 }
@@ -89,7 +90,7 @@ func (s *scanner) run() error {
 func (s *scanner) line(line []byte, ended bool) bool {
 	if !s.open {
 		s.report.Lines++
-		s.onLine = 0
+		s.onLine, s.junk = 0, false
 	}
 	s.open = !ended
 	i := 0
@@ -121,7 +122,7 @@ func (s *scanner) one(line []byte, i int, ended bool) (int, bool) {
 	n, st := s.scan(line[i:])
 	good := st == whole && line[i] == '{' && bytes.IndexByte(line[i:i+n], 0) < 0
 	switch {
-	case good:
+	case good && s.whole(line, i, i+n):
 		return i + n, s.object(line, i, i+n)
 	case !ended && !s.eof && len(line)-i <= MaxValue:
 		// The buffer ends inside a value that may still fit.
@@ -134,14 +135,15 @@ func (s *scanner) one(line []byte, i int, ended bool) (int, bool) {
 	case line[i] != '{' && st == whole:
 		return i + n, s.bad(line, i, i+n, Noise)
 	case line[i] != '{':
-		// Zeros of a power cut or a stray word may stand before a whole record.
-		end := len(line)
-		if j := bytes.Index(line[i:], objectStart); j > 0 {
-			end = i + j
+		// Zeros of a power cut or a stray word may stand before a whole record; so
+		// may the end of one whose beginning is in another file, with objects in it.
+		end, why := s.heal(line, i, true), Noise
+		if bytes.Contains(line[i:end], objectStart) {
+			why = Broken
 		}
-		return end, s.bad(line, i, end, Noise)
+		return end, s.bad(line, i, end, why)
 	}
-	healed := s.heal(line, i)
+	healed := s.heal(line, i, good)
 	return healed, s.bad(line, i, healed, Broken)
 }
 
@@ -153,7 +155,9 @@ func (s *scanner) object(line []byte, i, end int) bool {
 	if s.onLine++; s.onLine > 1 {
 		s.report.Glued++
 	}
-	s.remember(line[i:end])
+	if !s.junk {
+		s.remember(line[i:end])
+	}
 	return s.give(line, i, end, OK)
 }
 
@@ -165,6 +169,7 @@ func (s *scanner) bad(line []byte, i, end int, why Reason) bool {
 		s.report.Noise++
 	}
 	s.onLine++ // the line is not empty
+	s.junk = true
 	raw := bytes.TrimRight(line[i:end], " \t\r\n")
 	return s.give(line, i, i+len(raw), why)
 }

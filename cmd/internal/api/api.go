@@ -104,7 +104,7 @@ func New(b Backend) http.Handler {
 	h.reading(r)
 	h.writing(r)
 	r.finish()
-	return r.mux
+	return bounded(r.mux)
 }
 
 func (h *handler) probes(r *router) {

@@ -22,6 +22,7 @@ const (
 	BadMethod    Code = "method_not_allowed" // 405
 	Ambiguous    Code = "ambiguous_project"  // 409: a name that several projects share
 	TooLarge     Code = "too_large"          // 413: the body is over the limit
+	LongHeaders  Code = "headers_too_long"   // 431: the address and the headers are over the limit
 	Starting     Code = "starting"           // 503: the worker is not ready yet
 	Rebuilding   Code = "rebuilding"         // 503: a read model is being built again
 	Internal     Code = "internal"           // 500: our fault; the log has the details
@@ -35,7 +36,7 @@ const (
 var statuses = map[Code]int{
 	Invalid: http.StatusBadRequest, Unauthorized: http.StatusUnauthorized, Forbidden: http.StatusForbidden,
 	NotFound: http.StatusNotFound, BadMethod: http.StatusMethodNotAllowed, Ambiguous: http.StatusConflict,
-	TooLarge: http.StatusRequestEntityTooLarge, Starting: http.StatusServiceUnavailable,
+	TooLarge: http.StatusRequestEntityTooLarge, LongHeaders: http.StatusRequestHeaderFieldsTooLarge, Starting: http.StatusServiceUnavailable,
 	Rebuilding: http.StatusServiceUnavailable, Internal: http.StatusInternalServerError,
 	Locked: http.StatusLocked, OtherKey: http.StatusConflict, NoSpace: http.StatusInsufficientStorage,
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -16,6 +15,9 @@ import (
 const (
 	// bodyLimit bounds what a request may bring; a saved note is far below it.
 	bodyLimit = 5 << 20
+	// headerLimit bounds a request's line and headers. The server cuts off at a
+	// higher one, without words of ours.
+	headerLimit = 32 << 10
 	// answerTime bounds a plain request, from its header to its last byte.
 	answerTime = 30 * time.Second
 	// lineTime bounds the writing of one line of a stream: a reader that is
@@ -81,6 +83,23 @@ func (d edge) run(h handle, w http.ResponseWriter, r *http.Request) {
 	out.fail(e)
 }
 
+// bounded refuses a request whose headers are too long.
+func bounded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		size := len(r.RequestURI)
+		for name, values := range r.Header {
+			for _, v := range values {
+				size += len(name) + len(v) + len(": \r\n")
+			}
+		}
+		if size > headerLimit {
+			writeError(w, Errorf(LongHeaders, "the request's address and headers are over %d bytes", headerLimit))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // begun remembers whether the answer has begun: then its status is gone.
 type begun struct {
 	http.ResponseWriter
@@ -135,26 +154,4 @@ func (l *lines) send(v any) error {
 	}
 	_, err = l.Write(append(b, '\n'))
 	return err
-}
-
-// readBody reads a JSON object into v; unknown fields are let through, since
-// claude-mem's clients send some that mean nothing here.
-func readBody(r *http.Request, v any) error {
-	b, err := io.ReadAll(r.Body)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(b, v); err != nil {
-		var e *Error
-		if errors.As(err, &e) {
-			return e
-		}
-		return Errorf(Invalid, "the body is not the JSON object this route expects: %s", firstLine(err.Error()))
-	}
-	return nil
-}
-
-func firstLine(s string) string {
-	s, _, _ = strings.Cut(s, "\n")
-	return s
 }
