@@ -102,6 +102,8 @@ func TestSecretsByTheirPlaceInJSON(t *testing.T) {
 		{`["docker","login","-u","me","-p","CANARYx"]`, `["docker","login","-u","me","-p","[redacted:password]"]`},
 		{`["mysql","-pCANARYx"]`, `["mysql","-p[redacted:password]"]`},
 		{`["Cookie","sid=CANARYx1"]`, `["Cookie","sid=[redacted:cookie]"]`},
+		{`{"password":"letmeinCANARY"}`, `{"password":"[redacted:password]"}`},
+		{`{"db":{"DB_PASSWORD":"CANARY"}}`, `{"db":{"DB_PASSWORD":"[redacted:password]"}}`},
 		{`{"password":["CANARY1x","b"]}`, `{"password":["[redacted:password]","b"]}`},
 		{`{"password":{"value":"CANARY1x"}}`, `{"password":{"value":"[redacted:password]"}}`},
 		{`{"password":[{"value":["CANARY1x"]}]}`, `{"password":[{"value":["[redacted:password]"]}]}`},

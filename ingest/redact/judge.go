@@ -41,12 +41,23 @@ func passwordLike(value []byte, p promise, how style) bool {
 		return false // a count of tests
 	case how == environs:
 		return p != aPass || mixed(value) || hasSymbol(value)
+	case how == quoted && p == aPassword && has(value, cLetter):
+		return !label(value)
 	case len(value) >= 16:
 		return hasDigit(value) || how == quoted
 	case !has(value, cLetter) && !hasSymbol(value):
 		return len(value) >= 6 && digitsOnly(value)
 	}
 	return len(value) >= 5 && (mixed(value) || hasSymbol(value))
+}
+
+// label says that a value is what a form or a schema calls a password.
+func label(value []byte) bool {
+	switch strings.ToLower(string(value[:min(len(value), 16)])) {
+	case "password", "passwort", "passwd", "passphrase", "contraseña", "senha", "wachtwoord", "hasło", "text", "string", "varchar", "bytes", "hidden", "input", "secret", "reset", "bcrypt", "argon2", "scrypt", "plain", "basic":
+		return true
+	}
+	return false
 }
 
 func digitsOnly(s []byte) bool { return len(bytes.TrimFunc(s, isDigitRune)) == 0 }
