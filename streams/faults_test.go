@@ -21,16 +21,22 @@ import (
 // the log.
 func TestFaults(t *testing.T) {
 	for id, f := range map[string]func(*testing.T){
-		"nats-01": everyAppendIsSyncedFirst,
-		"nats-05": storageIsNotAShareOfTheDisk,
-		"nats-09": theServerRemembersNoIDs,
-		"nats-13": signalsAreLeftToTheProgram,
-		"nats-15": limitsFitTogether,
-		"nats-16": aLargeOneAmongMany,
-		"nats-17": readersOutliveRestarts,
-		"nats-19": namesNeverBecomeSubjects,
-		"own-01":  twoOpenersAtOnce,
-		"own-05":  everySizeAroundTheLimits,
+		"nats-01":  everyAppendIsSyncedFirst,
+		"nats-05":  storageIsNotAShareOfTheDisk,
+		"nats-09":  theServerRemembersNoIDs,
+		"nats-13":  signalsAreLeftToTheProgram,
+		"nats-15":  limitsFitTogether,
+		"nats-16":  aLargeOneAmongMany,
+		"nats-17":  readersOutliveRestarts,
+		"nats-19":  namesNeverBecomeSubjects,
+		"own-01":   twoOpenersAtOnce,
+		"own-05":   everySizeAroundTheLimits,
+		"own-03":   noAnswerAndNoRoomIsNotForEver,
+		"nats-02":  oneFlippedBitLosesOneRecord,
+		"nats-06":  belowTheReserveNothingIsLost,
+		"nats-12":  fewSubjects,
+		"grow-03":  netsAreFew,
+		"multi-02": twoMachinesOneFolder,
 	} {
 		t.Run(id, f)
 	}
@@ -272,5 +278,129 @@ func TestTheDuplicateWindowIsAsShortAsCanBe(t *testing.T) {
 	info, err := l.session.Load().stream.Info(t.Context())
 	if err != nil || info.Config.Duplicates > 100*time.Millisecond {
 		t.Fatalf("window of %v, %v", info.Config.Duplicates, err)
+	}
+}
+
+// The server gives no answer because the disk is full: what was sent is unknown,
+// nothing is appended, and once there is room everything is in the log once.
+func noAnswerAndNoRoomIsNotForEver(t *testing.T) {
+	l := opened(t, t.TempDir(), nil)
+	l.fault = func(name string) error {
+		if name != "append.acked" {
+			return nil
+		}
+		l.config.Reserve = 1 << 60
+		return errInjected
+	}
+	if _, err := l.Append(t.Context(), numbered(0, 5)...); !errors.Is(err, ErrUnknown) || !errors.Is(err, ErrDiskFull) {
+		t.Fatal(err)
+	}
+	l.fault = nil
+	if _, err := l.Append(t.Context(), numbered(5, 6)...); !errors.Is(err, ErrDiskFull) {
+		t.Fatal(err)
+	}
+	l.config.Reserve = -1
+	if _, err := l.Append(t.Context(), numbered(0, 5)...); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, l, 5)
+}
+
+func oneFlippedBitLosesOneRecord(t *testing.T) {
+	for _, clean := range []bool{true, false} {
+		dir, head := spoiled(t, 50, flipBody(20))
+		if clean {
+			// As if it had been closed in order: the newest block is looked at all the same.
+			id, err := layout{dir}.readIdentity()
+			if err == nil {
+				err = writeJSON(layout{dir}.clean(), cleanMark{Log: id.Log, Sequence: 50, Position: 50})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		l, err := Open(t.Context(), Config{Dir: dir, HeadFile: head})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tellsOnce(t, l, 21)
+		all, err := l.Findings()
+		if err != nil || len(all) != 1 || all[0].Count() != 1 {
+			t.Fatalf("%+v %v", all, err)
+		}
+		if _, err := os.Stat(all[0].Evidence + "/1.blk"); err != nil {
+			t.Error("no raw copy is kept:", err)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func belowTheReserveNothingIsLost(t *testing.T) {
+	l := opened(t, t.TempDir(), nil)
+	for n := range 6 {
+		l.config.Reserve = []int64{-1, 1 << 60}[n%2]
+		_, err := l.Append(t.Context(), numbered(n/2, n/2+1)...)
+		if full := n%2 == 1; errors.Is(err, ErrDiskFull) != full || err != nil && !full {
+			t.Fatalf("%d: %v", n, err)
+		}
+	}
+	l.config.Reserve = -1
+	holds(t, l, 3)
+}
+
+func fewSubjects(t *testing.T) {
+	l := opened(t, t.TempDir(), nil)
+	envs := numbered(0, 3000)
+	for i := range envs {
+		envs[i].Subject = fmt.Sprint("session ", i%3)
+	}
+	if _, err := l.Append(t.Context(), envs...); err != nil {
+		t.Fatal(err)
+	}
+	info, err := l.session.Load().stream.Info(t.Context())
+	if err != nil || info.State.NumSubjects != 3 || info.Config.Duplicates > time.Second {
+		t.Errorf("%d subjects, a window of %s, %v", info.State.NumSubjects, info.Config.Duplicates, err)
+	}
+}
+
+func netsAreFew(t *testing.T) {
+	dir := t.TempDir()
+	for n := range 12 {
+		l := opened(t, dir, nil)
+		if _, err := l.Append(t.Context(), numbered(n, n+1)...); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(l.Close(), os.Remove(l.layout.clean())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	nets, err := layout{dir}.listNets()
+	if err != nil || len(nets) > maxNets {
+		t.Errorf("%d nets after starts that were never clean, %v", len(nets), err)
+	}
+	l := opened(t, dir, nil)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l = opened(t, dir, nil)
+	if nets, err := l.layout.listNets(); err != nil || len(nets) != 1 {
+		t.Errorf("%v nets after a clean start, %v", nets, err)
+	}
+	holds(t, l, 12)
+}
+
+func twoMachinesOneFolder(t *testing.T) {
+	dir := t.TempDir()
+	if err := opened(t, dir, nil).Close(); err != nil {
+		t.Fatal(err)
+	}
+	lock := layout{dir}.lock()
+	if err := os.WriteFile(lock, []byte(`{"host":"elsewhere.example","pid":7,"since":"2026-01-02T03:04:05Z"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), Config{Dir: dir}); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), "elsewhere.example") {
+		t.Errorf("%v", err)
 	}
 }

@@ -283,6 +283,10 @@ func (l *Log) Wait(ctx context.Context, after Position) error {
 // was deleted or exchanged.
 func (l *Log) Check() error { return l.lock.Check() }
 
+// Beat is to be called every half minute while the log is open: a machine that
+// shares the folder over a network sees by it that the log is in use.
+func (l *Log) Beat() error { return l.lock.Beat() }
+
 // Gaps lists what reads since Open found missing or damaged, in order.
 func (l *Log) Gaps() []Gap { return l.gaps.list() }
 

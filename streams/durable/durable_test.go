@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestAFileAppearsWholeWithItsMode(t *testing.T) {
@@ -185,5 +186,32 @@ func TestAFailpointIsNothingUnlessBuiltIn(t *testing.T) {
 	}
 	if err := WriteFile(filepath.Join(t.TempDir(), "f"), nil, 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Where a folder lies on a network, the system's lock may hold on one machine only.
+func TestALockOfAnotherMachineHoldsWhileItGivesSignsOfLife(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	if err := os.WriteFile(path, []byte(`{"host":"elsewhere.example","pid":7,"since":"2026-01-02T03:04:05Z"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Acquire(path)
+	var locked *LockedError
+	if !errors.As(err, &locked) || locked.Holder.Host != "elsewhere.example" {
+		t.Fatalf("a fresh sign of life: %v", err)
+	}
+	long := time.Now().Add(-3 * time.Minute)
+	if err := os.Chtimes(path, long, long); err != nil {
+		t.Fatal(err)
+	}
+	l, err := Acquire(path)
+	if err != nil {
+		t.Fatalf("no sign of life for minutes: %v", err)
+	}
+	if err := errors.Join(l.Beat(), l.Release()); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(path); err != nil || len(text) > 0 {
+		t.Errorf("a lock that was given back names %q %v", text, err)
 	}
 }

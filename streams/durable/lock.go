@@ -44,9 +44,29 @@ func (e *LockedError) Unwrap() error { return ErrLocked }
 // ends in any way; the file stays and means nothing.
 type Lock struct{ f *os.File }
 
+// beat is how old the last sign of life of a holder on another machine may be. A
+// lock of the system says nothing of those where the folder is on a network.
+const beat = 2 * time.Minute
+
+// Beat gives a sign of life for machines that share the folder over a network. To be
+// called more often than every two minutes while the lock is held.
+func (l *Lock) Beat() error {
+	now := time.Now()
+	return os.Chtimes(l.f.Name(), now, now)
+}
+
+// elsewhere says whether a process on another machine holds the lock: its name is in
+// the file, and the file was touched a moment ago.
+func (l *Lock) elsewhere(h Holder, now time.Time) bool {
+	host, err := os.Hostname()
+	info, err2 := l.f.Stat()
+	return err == nil && err2 == nil && h.PID != 0 && h.Host != host && now.Sub(info.ModTime()) < beat
+}
+
 // Acquire takes the lock at path, creating the file if there is none, and writes
 // this process into it. It never waits: if another process (or another Lock of
-// this one) holds it, the error is a *LockedError. The file is never removed.
+// this one) holds it, or one on another machine gave a sign of life within two
+// minutes (Beat), the error is a *LockedError. The file is never removed.
 func Acquire(path string) (*Lock, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -59,6 +79,9 @@ func Acquire(path string) (*Lock, error) {
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
 	}
 	l := &Lock{f: f}
+	if h := readHolder(path); l.elsewhere(h, time.Now()) {
+		return nil, errors.Join(&LockedError{Path: path, Holder: h}, l.giveBack())
+	}
 	if err := l.sign(); err != nil {
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), l.Release())
 	}
@@ -104,6 +127,11 @@ func (l *Lock) Release() error {
 	if l.f == nil {
 		return nil
 	}
+	// A folder that is moved to another machine is nobody's.
+	return errors.Join(l.f.Truncate(0), l.giveBack())
+}
+
+func (l *Lock) giveBack() error {
 	f := l.f
 	l.f = nil
 	return errors.Join(unlockFile(f), f.Close())

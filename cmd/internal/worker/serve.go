@@ -167,6 +167,8 @@ func (n *Node) housekeeping(ctx context.Context) {
 	defer quiet.Stop()
 	daily := time.NewTicker(time.Hour)
 	defer daily.Stop()
+	beat := time.NewTicker(30 * time.Second)
+	defer beat.Stop()
 	there := time.NewTicker(5 * time.Second)
 	defer there.Stop()
 	lean := time.NewTimer(time.Second)
@@ -176,6 +178,10 @@ func (n *Node) housekeeping(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
+		case <-beat.C:
+			if err := n.stream.Beat(); err != nil {
+				n.log.Warn("the log's lock gives no sign of life", "err", err)
+			}
 		case <-there.C:
 			if err := n.stream.Check(); errors.Is(err, streams.ErrExchanged) {
 				n.log.Error("stopping: another data folder, or none, is where this worker's was", "err", err)
