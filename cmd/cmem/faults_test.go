@@ -41,6 +41,10 @@ func TestFaults(t *testing.T) {
 	t.Run("multi-01", otherUsersAreRefused)
 	t.Run("multi-04", noProxyIsAsked)
 	t.Run("bbolt-01", commandsNeverWaitOnALock)
+	t.Run("port-03", oneAnswerToWhoServes)
+	t.Run("bleve-03", fewOpenFilesAreEnough)
+	t.Run("bleve-07", littleMemoryIsEnough)
+	t.Run("grow-02", nothingIsKeptForWhatIsOff)
 }
 
 func workerKilledBetweenPublishes(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -151,6 +152,16 @@ func TestFaults(t *testing.T) {
 		c.first(t, "title: agents", "apos")
 		c.first(t, "http://example.com/x", "url")
 	})
+	t.Run("own-11", func(t *testing.T) {
+		for _, q := range inputs[asked](t, "own-11.queries.jsonl") {
+			_, res := c.find(t, q.Q)
+			c.plain(t, res)
+			if q.MustHave != nil {
+				c.first(t, q.Q, *q.MustHave)
+			}
+		}
+	})
+	t.Run("bleve-06", changesLeaveNothingBehind)
 	t.Run("search-10", c.orphans)
 	t.Run("bleve-08", func(t *testing.T) {
 		for _, q := range inputs[asked](t, "bleve-08.queries.jsonl") {
@@ -233,4 +244,55 @@ func (m memory) ids() []int64 {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// changesLeaveNothingBehind: an index of documents that changed, went and came back
+// a hundred times is not much larger than one that was built from nothing.
+func changesLeaveNothingBehind(t *testing.T) {
+	c := openCorpus(t)
+	all := memory{}
+	for d, doc := range c.source {
+		for i := range int64(20) {
+			d.ID += 10_000
+			doc.Text += fmt.Sprint(" copy ", i)
+			all[d] = doc
+		}
+	}
+	fresh, worn := t.TempDir(), t.TempDir()
+	x := open(t, fresh, Config{Source: all})
+	fill(t, x, all, 100)
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	source := memory{}
+	x = open(t, worn, Config{Source: source})
+	at := streams.Position(0)
+	for round := range 100 {
+		var changes []records.Change
+		for d, doc := range all {
+			at++
+			if round%2 == 0 {
+				source[d] = doc
+			} else {
+				delete(source, d)
+			}
+			changes = append(changes, records.Change{Doc: d, Position: at, Deleted: round%2 == 1})
+		}
+		if err := x.Apply(changes, streams.Checkpoint{Log: "test", Position: at}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for d, doc := range all {
+		source[d] = doc
+	}
+	at++
+	if err := x.Apply(all.changes(), streams.Checkpoint{Log: "test", Position: at}); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := size(t, fresh), size(t, worn); b > 3*a {
+		t.Errorf("%d bytes after all the changes, %d from nothing", b, a)
+	}
 }

@@ -17,6 +17,7 @@ import (
 var kinds = []string{
 	"lost-events", "duplicate-events", "encoding", "payload-shape", "transcripts", "exit2-loop", "hook-blocking",
 	"project-identity", "privacy", "search", "time", "lib-fsnotify", "lib-cobra",
+	"lib-nats", "lib-bbolt", "lib-bleve", "port-lock", "multi-host",
 }
 
 var faultID = regexp.MustCompile(`^[a-z]+-\d{2}$`)
