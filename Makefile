@@ -25,9 +25,10 @@ compiler:
 race: compiler
 	$(GO) test -race -timeout 30m -parallel 4 ./...
 
-# The tests that need failpoints compiled in: processes killed at each durable step.
+# The tests that need failpoints compiled in (processes killed at each durable step)
+# and the tables of damage, which are too many for the race detector.
 failpoint:
-	$(GO) test -tags failpoint -timeout 30m -parallel 4 -run 'Failpoint|Kill|Crash|Cut' ./streams/... ./ingest/... ./projections/... ./cmd/internal/acceptance
+	$(GO) test -tags failpoint -timeout 30m -parallel 4 -run 'Failpoint|Kill|Crash|Cut|Damage' ./streams/... ./ingest/... ./projections/... ./cmd/internal/acceptance ./cmd/internal/worker
 
 lint: ## gofmt, vet, staticcheck, and the builds for macOS and Windows
 	@out=$$(gofmt -l cmd streams projections ingest observer replay); if [ -n "$$out" ]; then echo "not gofmt-ed:"; echo "$$out"; exit 1; fi

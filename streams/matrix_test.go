@@ -215,8 +215,8 @@ func damageRows() (all []damageRow) {
 }
 
 func TestDamageMatrix(t *testing.T) {
-	if testing.Short() {
-		t.Skip("some 60 copies of a log of 21 MB")
+	if raceEnabled || testing.Short() {
+		t.Skip("a hundred copies of a log of 21 MB")
 	}
 	m := newMatrixLog(t)
 	rows := damageRows()

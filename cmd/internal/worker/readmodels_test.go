@@ -46,6 +46,9 @@ func filledFolder(t *testing.T) home.Dir {
 //	fresh  built from nothing; verify has nothing to say
 //	held   one sentence, and nothing was moved
 func TestNoDamageOfAReadModelNeedsAPerson(t *testing.T) {
+	if raceEnabled || testing.Short() {
+		t.Skip("a hundred folders are opened")
+	}
 	whole := filledFolder(t)
 	rows, err := os.ReadFile("testdata/readmodels.tsv")
 	if err != nil {
