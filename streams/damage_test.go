@@ -90,7 +90,7 @@ func TestADamagedMessageIsNamedAndTheRestIsRead(t *testing.T) {
 				t.Fatalf("%d records after it", len(got))
 			}
 			named(t, l, bad)
-			if r, err := l.Verify(t.Context()); err != nil || len(r.Gaps)+len(r.Told) == 0 || r.Values != int64(n+1-len(bad)) || len(r.Broken) > 0 {
+			if r, err := l.Verify(t.Context(), nil); err != nil || len(r.Gaps)+len(r.Told) == 0 || r.Values != int64(n+1-len(bad)) || len(r.Broken) > 0 {
 				t.Fatalf("verify: %+v, %v", r, err)
 			}
 			if _, err := streams.VerifyExport(bytes.NewReader(exported(t, l, 0))); err != nil {
@@ -145,7 +145,7 @@ func TestADamagedPartSpoilsItsValueOnly(t *testing.T) {
 	flip(t, l.Dir(), 99)
 	l = streamstest.Open(t, l.Dir())
 	sameEnvelopes(t, streamstest.Records(t, l, 0), []envelope.Envelope{envs[0], envs[2]})
-	if r, err := l.Verify(t.Context()); err != nil || len(r.Told) == 0 {
+	if r, err := l.Verify(t.Context(), nil); err != nil || len(r.Told) == 0 {
 		t.Fatalf("verify: %+v, %v", r, err)
 	}
 	if _, err := l.Get(t.Context(), 5); !errors.Is(err, streams.ErrNotFound) {

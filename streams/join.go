@@ -32,10 +32,33 @@ type entry struct {
 	anchored bool   // previous is known: it is not behind a gap
 }
 
+// assembled is a value with all its messages, not yet decoded.
+type assembled struct {
+	run      []stored // the parts before the last; the joiner's, until it takes more
+	last     stored
+	start    uint64 // sequence of its first message
+	previous Digest // the chain before it
+	anchored bool   // previous is known
+}
+
 // add takes the next message. ok is false if it completes no value.
 func (j *joiner) add(m stored) (e entry, ok bool) {
+	a, ok := j.take(m)
+	if !ok {
+		return e, false
+	}
+	e, err := a.decode(j.codec)
+	if err != nil {
+		j.damaged(a.start, m.sequence, err)
+		return entry{}, false
+	}
+	return e, true
+}
+
+// take is add without decoding. A link that cannot be read is told by decode.
+func (j *joiner) take(m stored) (a assembled, ok bool) {
 	if m.sequence < j.next {
-		return e, false // a second answer to a repeated question
+		return a, false // a second answer to a repeated question
 	}
 	j.skipTo(m.sequence, "no message")
 	j.next = m.sequence + 1
@@ -44,11 +67,11 @@ func (j *joiner) add(m stored) (e entry, ok bool) {
 	n, of, err := part(m.header)
 	if err != nil {
 		j.damaged(m.sequence, m.sequence, err)
-		return e, false
+		return a, false
 	}
 	if j.within && n > 1 {
 		j.within = n < of
-		return e, false // its value began before what is read
+		return a, false // its value began before what is read
 	}
 	j.within = false
 	if n != len(j.run)+1 || n > 1 && first(m.header, headerSum) != first(j.run[0].header, headerSum) {
@@ -56,21 +79,18 @@ func (j *joiner) add(m stored) (e entry, ok bool) {
 		if n > 1 {
 			// Its beginning is gone, which skipTo has named, or was never of this run.
 			j.damaged(m.sequence, m.sequence, fmt.Errorf("part %d of %d without the ones before", n, of))
-			return e, false
+			return a, false
 		}
 	}
 	if n < of {
 		j.run = append(j.run, m)
-		return e, false
+		return a, false
 	}
-	start := m.sequence - uint64(of) + 1
-	e, err = j.value(m)
+	a = assembled{run: j.run, last: m, start: m.sequence - uint64(of) + 1, previous: j.previous, anchored: j.anchored}
 	j.run = j.run[:0]
-	if err != nil {
-		j.damaged(start, m.sequence, err)
-		return entry{}, false
-	}
-	return e, true
+	j.previous, err = parseDigest(first(m.header, headerChain))
+	j.anchored = err == nil
+	return a, true
 }
 
 // skipTo notes that nothing came for the sequences before s.
@@ -93,29 +113,28 @@ func (j *joiner) damaged(from, to uint64, reason error) {
 	j.gap(Gap{First: Position(from), Last: Position(to), Reason: reason.Error()})
 }
 
-// value decodes a value whose last message is m and whose earlier parts are the
-// run.
-func (j *joiner) value(m stored) (e entry, err error) {
-	data, err := joined(j.run, m)
+// decode makes a value of its messages. It may be called by several at once.
+func (a *assembled) decode(c *codec) (e entry, err error) {
+	data, err := joined(a.run, a.last)
 	if err != nil {
 		return e, err
 	}
-	body, err := j.codec.unpack(data, first(m.header, headerEncoding))
+	header := a.last.header
+	body, err := c.unpack(data, first(header, headerEncoding))
 	if err != nil {
 		return e, fmt.Errorf("body: %w", err)
 	}
-	if e.Envelope, err = envelope.FromHeaders(m.header, body); err != nil {
+	if e.Envelope, err = envelope.FromHeaders(header, body); err != nil {
 		return e, err
 	}
-	if e.Chain, err = parseDigest(first(m.header, headerChain)); err != nil {
+	if e.Chain, err = parseDigest(first(header, headerChain)); err != nil {
 		return e, fmt.Errorf("%s: %w", headerChain, err)
 	}
-	if e.nonce, err = parseNonce(first(m.header, headerNonce)); err != nil {
+	if e.nonce, err = parseNonce(first(header, headerNonce)); err != nil {
 		return e, fmt.Errorf("%s: %w", headerNonce, err)
 	}
-	e.Position = Position(m.sequence)
-	e.previous, e.anchored = j.previous, j.anchored
-	j.previous, j.anchored = e.Chain, true
+	e.Position = Position(a.last.sequence)
+	e.previous, e.anchored = a.previous, a.anchored
 	return e, nil
 }
 

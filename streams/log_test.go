@@ -40,7 +40,7 @@ func sameEnvelopes(t *testing.T, got []streams.Record, want []envelope.Envelope)
 
 func verified(t *testing.T, l *streams.Log) streams.Report {
 	t.Helper()
-	r, err := l.Verify(t.Context())
+	r, err := l.Verify(t.Context(), nil)
 	if err != nil || !r.OK() {
 		t.Fatalf("verify: %+v, %v", r, err)
 	}

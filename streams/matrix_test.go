@@ -337,7 +337,7 @@ func (m *matrixLog) counts(d *damager, l *streams.Log, where string) string {
 		m.t.Errorf("hit %d, named %d: %v", len(d.hit), len(named), findings)
 	}
 	at := streamstest.Append(m.t, l, streamstest.Envelope("later", 1))
-	if r, err := l.Verify(m.t.Context()); err != nil || !r.OK() {
+	if r, err := l.Verify(m.t.Context(), nil); err != nil || !r.OK() {
 		m.t.Errorf("verify: %d gaps, %d broken, %v", len(r.Gaps), len(r.Broken), err)
 	}
 	return fmt.Sprintf("%d\t%d\t%d\t%s\t%d", len(d.hit), besides, len(named), where, at[0])

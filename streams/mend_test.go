@@ -95,7 +95,7 @@ func tellsOnce(t *testing.T, l *Log, lost Position) {
 	if told != 1 || l.Head().Position != 51 {
 		t.Errorf("told %d times, the log ends at %d", told, l.Head().Position)
 	}
-	r, err := l.Verify(t.Context())
+	r, err := l.Verify(t.Context(), nil)
 	if err != nil || !r.OK() || len(r.Told) != 1 || r.Told[0].First != lost || r.Told[0].Last != lost {
 		t.Errorf("%+v %v", r, err)
 	}

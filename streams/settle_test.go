@@ -65,7 +65,7 @@ func holds(t *testing.T, l *Log, n int) {
 	if i != n {
 		t.Fatalf("%d records, want %d", i, n)
 	}
-	report, err := l.Verify(t.Context())
+	report, err := l.Verify(t.Context(), nil)
 	if err != nil || !report.OK() {
 		t.Fatalf("verify: %+v, %v", report, err)
 	}
@@ -223,7 +223,7 @@ func TestARunOfPartsWithoutEndIsPassedOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	holds(t, l, 2)
-	if r, err := l.Verify(t.Context()); err != nil || r.Abandoned != 3 || len(l.Gaps()) > 0 {
+	if r, err := l.Verify(t.Context(), nil); err != nil || r.Abandoned != 3 || len(l.Gaps()) > 0 {
 		t.Fatalf("verify: %+v, %v, gaps %v", r, err, l.Gaps())
 	}
 }

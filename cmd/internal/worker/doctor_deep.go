@@ -21,9 +21,29 @@ func (x *examination) blocks(ctx context.Context) error {
 	return err
 }
 
-// chain follows the log's own links.
+// chain follows the log's own links and asks the id table for every id on the way:
+// one that is missing there is taken in twice when it comes again.
 func (x *examination) chain(ctx context.Context) error {
-	r, err := x.node.stream.Verify(ctx)
+	upto, err := x.node.records.position()
+	if err != nil {
+		return err
+	}
+	missing, examples := 0, []string(nil)
+	r, err := x.node.stream.Verify(ctx, func(ids []string, at streams.Position) error {
+		x.node.touch()
+		if at > upto {
+			return nil // records are not there yet
+		}
+		held, _, err := table{x.node.records}.Lookup(ids)
+		for i, h := range held {
+			if !h.OK {
+				missing++
+				examples = append(examples, ids[i])
+			}
+		}
+		examples = examples[:min(len(examples), 20)]
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -32,46 +52,6 @@ func (x *examination) chain(ctx context.Context) error {
 	}
 	for _, p := range r.Broken {
 		x.find("log.chain", api.Broken, "keep the folder as it is and compare with a backup: somebody changed the log", "position %d is not what the chain was made of", p)
-	}
-	return nil
-}
-
-// ids compares the id table with the log: an id that is missing there is taken in
-// twice when it comes again.
-func (x *examination) ids(ctx context.Context) error {
-	var batch []string
-	missing, examples := 0, []string(nil)
-	ask := func() error {
-		held, _, err := table{x.node.records}.Lookup(batch)
-		for i, h := range held {
-			if !h.OK {
-				missing++
-				examples = append(examples, batch[i])
-			}
-		}
-		batch = batch[:0]
-		examples = examples[:min(len(examples), 20)]
-		return err
-	}
-	upto, err := x.node.records.position()
-	if err != nil {
-		return err
-	}
-	for r, err := range x.node.stream.Read(ctx, 0) {
-		if err != nil {
-			return err
-		}
-		if r.Position > upto {
-			break
-		}
-		if batch = append(batch, r.Envelope.ID); len(batch) >= 500 {
-			if err := ask(); err != nil {
-				return err
-			}
-		}
-	}
-	if err := ask(); err != nil {
-		return err
 	}
 	if missing > 0 {
 		x.find("records.ids", api.Broken, "cmem rebuild --only records", "%d events of the log are not in the id table", missing).Evidence = examples

@@ -101,7 +101,7 @@ func (n *Node) Verify(ctx context.Context) (api.LogReport, error) {
 	if err := n.isOpen(); err != nil {
 		return api.LogReport{}, err
 	}
-	r, err := n.stream.Verify(ctx)
+	r, err := n.stream.Verify(ctx, nil)
 	if err != nil {
 		return api.LogReport{}, err
 	}
