@@ -39,7 +39,7 @@ func (n *Node) replayed(t *testing.T, r api.ReplayRequest) (replay.Counts, error
 	if err != nil {
 		return replay.Counts{}, err
 	}
-	result := out.(*replay.Result)
+	result := out.(ReplayResult)
 	if result.Failed() > 0 {
 		t.Fatal(result.Files[0].Error)
 	}
