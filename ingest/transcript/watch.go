@@ -211,10 +211,10 @@ func (w *Watcher) sweep() {
 		w.enter(dir)
 	}
 	w.degrade(w.refused)
-	w.mu.Lock()
-	w.state.Sweeps++
-	w.mu.Unlock()
 	w.count()
+	w.mu.Lock()
+	w.state.Sweeps++ // last: who sees it sees what the sweep found
+	w.mu.Unlock()
 }
 
 func (w *Watcher) open() (Source, error) {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -50,6 +51,7 @@ type scene struct {
 	dir     string
 	changed chan string
 	ticks   chan time.Time
+	given   int // ticks
 	every   chan time.Duration
 }
 
@@ -78,8 +80,16 @@ func watch(t *testing.T, source func() (Source, error)) *scene {
 	return s
 }
 
-// sweepNow gives two ticks: when the second is taken, the first was dealt with.
-func (s *scene) sweepNow() { s.ticks <- time.Time{}; s.ticks <- time.Time{} }
+// sweepNow gives a tick and returns when its sweep is over, so that what a test does
+// next is met by none that is still on its way: one sweep is the watcher's own, and
+// each tick has one.
+func (s *scene) sweepNow() {
+	s.given++
+	s.ticks <- time.Time{}
+	for s.State().Sweeps < 1+s.given {
+		runtime.Gosched()
+	}
+}
 
 func (s *scene) file(t *testing.T, name string) string {
 	t.Helper()
