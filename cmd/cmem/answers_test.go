@@ -23,6 +23,7 @@ func TestMistakesAreAnswered(t *testing.T) {
 		says string
 	}{
 		"a folder without transcripts": {[]string{"replay", "--transcript", empty}, exitNotFound, "no transcript (*.jsonl, *.jsonl.zst) in " + empty},
+		"an empty path":                {[]string{"replay", "--transcript", ""}, exitUsage, "a path is empty"},
 		"nothing to replay":            {[]string{"replay"}, exitUsage, "give --transcript"},
 		"an empty export":              {[]string{"log", "verify", noLines}, exitDiffers, "has no line"},
 		"an order that is none":        {[]string{"search", "x", "--order", "foo"}, exitUsage, "one of relevance, date_desc, date_asc"},

@@ -25,6 +25,9 @@ func (a *app) newReplay() *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			asked := append(transcripts, args...)
+			if slices.Contains(asked, "") {
+				return usageError{errors.New("a path is empty: is a variable not set?")}
+			}
 			if len(asked) == 0 {
 				return usageError{errors.New("give --transcript and at least one file or folder")}
 			}

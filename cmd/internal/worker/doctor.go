@@ -85,7 +85,7 @@ func (x *examination) log(context.Context) error {
 		if f.Count() == 0 {
 			continue
 		}
-		found := x.find("log.damaged", api.Warning, "see cmem log damage; what is in transcripts comes back with cmem replay", "%s", f.String())
+		found := x.find("log.damaged", api.Warning, "see cmem log damage; to have back what transcripts still have: cmem rebuild, then cmem replay", "%s", f.String())
 		for _, l := range append(f.Lost, f.Spoiled...) {
 			found.Evidence = append(found.Evidence, fmt.Sprintf("positions %d to %d", l.First, l.Last))
 		}
