@@ -11,6 +11,7 @@ import (
 	"cmem/cmd/internal/api"
 	"cmem/ingest/home"
 	"cmem/ingest/spool"
+	"cmem/ingest/spool/drain"
 	"cmem/streams"
 	"cmem/streams/durable"
 )
@@ -109,14 +110,14 @@ const old = time.Minute
 
 func (x *examination) spool(context.Context) error {
 	n := x.node
-	waiting, oldest, strange, err := spoolFiles(n.dir, n.now())
+	waiting, oldest, err := spoolFiles(n.dir, n.now())
 	if err != nil {
 		return err
 	}
 	if waiting > 0 && oldest > old {
 		x.find("spool.waiting", api.Warning, "see the worker's log for why; nothing is lost", "%d events wait in the spool, the oldest for %s", waiting, oldest.Round(time.Second))
 	}
-	if strange > 0 {
+	if strange := len(drain.Foreign(n.dir.Spool())); strange > 0 {
 		x.find("spool.strange", api.Note, "look at them and take them away", "%d files in %s are not cmem's", strange, n.dir.Spool())
 	}
 	if held := entries(n.dir.Held()); held > 0 {
@@ -128,14 +129,10 @@ func (x *examination) spool(context.Context) error {
 	return nil
 }
 
-func spoolFiles(dir home.Dir, now time.Time) (waiting int, oldest time.Duration, strange int, err error) {
+func spoolFiles(dir home.Dir, now time.Time) (waiting int, oldest time.Duration, err error) {
 	all, err := os.ReadDir(dir.Spool())
 	for _, e := range all {
-		if e.IsDir() {
-			continue
-		}
-		if _, ours := spool.ParseName(e.Name()); !ours {
-			strange++
+		if _, ours := spool.ParseName(e.Name()); !ours || !e.Type().IsRegular() {
 			continue
 		}
 		waiting++
@@ -143,7 +140,7 @@ func spoolFiles(dir home.Dir, now time.Time) (waiting int, oldest time.Duration,
 			oldest = max(oldest, now.Sub(info.ModTime()))
 		}
 	}
-	return waiting, oldest, strange, err
+	return waiting, oldest, err
 }
 
 func (x *examination) models(context.Context) error {
