@@ -41,7 +41,7 @@ func Decode(e envelope.Envelope) (facts []event.Fact) {
 	case envelope.ProjectMoved:
 		return own[event.ProjectMoved](e, event.Person)
 	case envelope.LogDamaged:
-		return nil // for readers of the log itself
+		return own[event.LogDamaged](e, event.Worker)
 	}
 	return counted(e, "unknown-type:"+e.Type)
 }

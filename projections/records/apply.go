@@ -168,9 +168,8 @@ func (b *batch) entry(e *projections.Entry) error {
 	b.envelope, b.position = env, uint64(e.Record.Position)
 	clear(b.given)
 	id := hashOf(env.ID)
-	if len(b.ids.get(id)) > 0 {
-		b.totals.Repeated++
-		return nil
+	if done, err := b.foldedBefore(id); done || err != nil {
+		return err
 	}
 	s, err := b.session(env.Source, env.Subject)
 	if err != nil {
@@ -251,6 +250,8 @@ func (b *batch) apply(f *event.Fact) error {
 		return b.saved(f, &body)
 	case event.ProjectMoved:
 		return b.movedProject(f, &body)
+	case event.LogDamaged:
+		return b.lost(append(body.Lost, body.Spoiled...))
 	}
 	s, err := b.sessionOfFact(f)
 	if err != nil {

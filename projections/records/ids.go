@@ -1,22 +1,30 @@
 package records
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
 
 	"cmem/streams"
+	"cmem/streams/durable"
 	"cmem/streams/envelope"
+	"cmem/streams/event"
 )
 
 // held is what the id table keeps of an envelope.
 type held struct {
-	session, position uint64 // session number, 0 none
+	session, position uint64 // session number, 0 none; nowhere: the log lost it
 	digest            string
 }
+
+// nowhere is no position: the first is 1.
+const nowhere = 0
 
 // code packs a digest of hex digits to half its length.
 func (h *held) code(c *coder) {
@@ -70,7 +78,7 @@ func (r *reader) heldUnder(raw []byte) (streams.Held, error) {
 		return streams.Held{}, nil
 	}
 	var h held
-	if err := readValue(raw, &h); err != nil {
+	if err := readValue(raw, &h); err != nil || h.position == nowhere {
 		return streams.Held{}, err
 	}
 	s, err := r.session(h.session)
@@ -111,4 +119,75 @@ func (s *Store) Captures(session string, from, to time.Time) ([]streams.Capture,
 		return nil
 	})
 	return out, err
+}
+
+// lost marks the ids that lay where the log holds nothing any more, so that
+// whoever brings them again is not told that they are held, and lets go of their
+// captures, so that nothing is taken for a second delivery of them. What was read
+// there stays as it was folded. It looks at all ids, which is dear, and damage is
+// rare.
+func (b *batch) lost(spans []event.Lost) error {
+	gone := func(position uint64) bool {
+		return slices.ContainsFunc(spans, func(l event.Lost) bool { return l.First <= position && position <= l.Last })
+	}
+	if err := b.ids.flush(); err != nil {
+		return err
+	}
+	marked := map[hash]held{}
+	err := b.ids.each(func(k, v []byte) error {
+		var h held
+		if err := readValue(v, &h); err != nil {
+			return err
+		}
+		if gone(h.position) {
+			h.position = nowhere
+			marked[hash(k)] = h
+		}
+		return nil
+	})
+	for id, h := range marked {
+		b.ids.put(id, appendValue(nil, &h))
+	}
+	return errors.Join(err, b.dropCaptures(gone))
+}
+
+func (b *batch) dropCaptures(gone func(position uint64) bool) error {
+	captures := b.tx.Bucket(bCaptures)
+	var keys [][]byte
+	for c, k, _ := first(captures); k != nil; k, _ = c.Next() {
+		if gone(binary.BigEndian.Uint64(k[16:])) {
+			keys = append(keys, bytes.Clone(k))
+		}
+	}
+	for _, k := range keys {
+		if err := captures.Delete(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// foldedBefore reports whether an envelope with a known id changes nothing: a
+// second one with an id, or one again that was folded and then lost, whose place
+// is noted.
+func (b *batch) foldedBefore(id hash) (bool, error) {
+	raw := b.ids.get(id)
+	if len(raw) == 0 {
+		return false, nil
+	}
+	var h held
+	if err := readValue(raw, &h); err != nil {
+		return false, err
+	}
+	if h.position != nowhere {
+		b.totals.Repeated++
+		return true, nil
+	}
+	if h.digest != b.envelope.Digest {
+		return false, nil
+	}
+	durable.Reached("records.lost.again")
+	h.position = b.position
+	b.ids.put(id, appendValue(nil, &h))
+	return true, b.captured()
 }

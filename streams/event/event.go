@@ -216,6 +216,19 @@ type ProjectMoved struct {
 	To      string `json:"to"`
 }
 
+// LogDamaged: positions of the log hold nothing any more. The ids that were there
+// name nothing: what they named may be said again, and is new then.
+type LogDamaged struct {
+	Lost    []Lost `json:"lost"`
+	Spoiled []Lost `json:"spoiled,omitempty"` // values of which only a part is lost
+}
+
+// Lost is a run of positions.
+type Lost struct {
+	First uint64 `json:"first"`
+	Last  uint64 `json:"last"`
+}
+
 func (SessionStarted) Kind() Kind  { return "session.started" }
 func (SessionEnded) Kind() Kind    { return "session.ended" }
 func (SessionIdled) Kind() Kind    { return "session.idled" }
@@ -237,3 +250,4 @@ func (Counted) Kind() Kind         { return "counted" }
 func (MemorySaved) Kind() Kind     { return "memory.saved" }
 func (MemoryForgotten) Kind() Kind { return "memory.forgotten" }
 func (ProjectMoved) Kind() Kind    { return "project.moved" }
+func (LogDamaged) Kind() Kind      { return "log.damaged" }

@@ -2,12 +2,46 @@ package worker
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"cmem/cmd/internal/api"
 	"cmem/projections/records"
 	"cmem/streams"
+	"cmem/streams/durable"
 )
+
+// told is the id table once the log has said what it lost. Until it has, ids of
+// events that are gone would count as held, and whoever brings them again would be
+// sent away: so nothing is asked of the table before.
+type told struct {
+	table
+	node *Node
+}
+
+// Lookup: see ingest.Table.
+func (t told) Lookup(ids []string) ([]streams.Held, streams.Checkpoint, error) {
+	if t.node.untold.Load() {
+		if err := t.node.tellLate(); err != nil {
+			return nil, streams.Checkpoint{}, fmt.Errorf("what the log lost is not told in it yet: %w", err)
+		}
+	}
+	return t.table.Lookup(ids)
+}
+
+// tellLate does what could not be done when the log was opened, on a full disk.
+func (n *Node) tellLate() error {
+	durable.Reached("worker.damage.late")
+	ctx := n.streams
+	if err := n.tellDamage(ctx); err != nil {
+		return err
+	}
+	if err := n.catchUpRecords(ctx); err != nil {
+		return err
+	}
+	n.untold.Store(false)
+	return nil
+}
 
 // tellDamage has the log say what was found damaged in its files when it was
 // opened. Read models still know something of what is gone, so they are asked

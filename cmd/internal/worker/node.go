@@ -50,6 +50,7 @@ type Node struct {
 	records  *track[projections.Entry, *records.Store]
 	search   *track[records.Change, *search.Index]
 	contexts *track[records.Change, *contextModel]
+	untold   atomic.Bool   // the log lost something and has not said so
 	marked   chan struct{} // a context may have changed
 
 	// And by prepare, before prepared is closed.
@@ -133,6 +134,7 @@ func (n *Node) open(ctx context.Context) (err error) {
 		}
 	}
 	if err := n.tellDamage(ctx); err != nil {
+		n.untold.Store(true)
 		n.log.Warn("what is damaged in the log was not told in it", "err", err)
 	}
 	close(n.opened)
@@ -145,7 +147,7 @@ func (n *Node) prepare(ctx context.Context) (err error) {
 	if err := n.catchUpRecords(ctx); err != nil {
 		return err
 	}
-	if n.ingester, err = ingest.New(ctx, ingest.Config{Log: n.stream, Table: table{n.records}, Logger: n.log}); err != nil {
+	if n.ingester, err = ingest.New(ctx, ingest.Config{Log: n.stream, Table: told{table{n.records}, n}, Logger: n.log}); err != nil {
 		return err
 	}
 	n.drainer = ingest.NewDrainer(ingest.DrainConfig{Ingester: n.ingester, Dir: n.dir.Spool(), Now: n.now, Logger: n.log})
