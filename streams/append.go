@@ -21,6 +21,9 @@ func (l *Log) Append(ctx context.Context, envs ...envelope.Envelope) ([]Position
 	if len(envs) == 0 {
 		return nil, nil
 	}
+	if l.halt != nil {
+		return nil, fmt.Errorf("append: %w", l.halt)
+	}
 	r := &request{values: make([]value, len(envs)), done: make(chan struct{})}
 	if err := l.codec.prepareAll(r.values, envs); err != nil {
 		return nil, fmt.Errorf("append: %w", err)

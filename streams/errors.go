@@ -21,6 +21,9 @@ var (
 	// ErrDamaged: the log's files are damaged and this version must not mend them.
 	// Nothing was changed; a copy is kept.
 	ErrDamaged = errors.New("the log's files are damaged")
+	// ErrHalted: the log is not what was seen of it before, and takes nothing in. The
+	// error is a *Halt.
+	ErrHalted = errors.New("the log is not what was seen of it and takes nothing in")
 	// ErrUnknown: whether the append was saved is not known now. The log finds
 	// out before the next append; sending the same envelopes again is safe.
 	ErrUnknown = errors.New("not known whether it was saved")

@@ -86,10 +86,15 @@ func (l layout) readIdentity() (id identity, err error) {
 	return id, nil
 }
 
+func (l layout) hasIdentity() bool {
+	_, err := os.Stat(l.identity())
+	return err == nil
+}
+
 // makeIdentity names a new log, or reads the name of one that is there. The
 // lock is held.
 func (l layout) makeIdentity(now time.Time) (id identity, created bool, err error) {
-	if _, err := os.Stat(l.identity()); err == nil {
+	if l.hasIdentity() {
 		id, err = l.readIdentity()
 		return id, false, err
 	}

@@ -24,8 +24,15 @@ type Config struct {
 	Reserve    int64         // bytes of disk that stay free; 0: 1 GB, negative: the least, 24 MB
 	AckTimeout time.Duration // how long the server may take to save; 0: 10 s
 	// HeadFile, outside of Dir, remembers how far the log came, so that a shorter
-	// log is noticed; "": nothing does.
+	// log, or another one, is noticed; "": nothing does.
 	HeadFile string
+	// Seen is what others remember, read models for example.
+	Seen []Seen
+	// Accept takes the log as it is, whatever is remembered of it: what is missing
+	// at its end is told as lost, and its positions are not given again.
+	Accept bool
+	// Scan looks at every block also after a clean stop.
+	Scan bool
 }
 
 // Opening says what Open found.
@@ -51,6 +58,8 @@ type Log struct {
 	head     head
 	gaps     gaps
 	headFile *headFile
+	seen     []Seen      // what is remembered of the log
+	halt     *Halt       // why nothing is appended; set by open only
 	doubtful atomic.Bool // a block is damaged: the next start has to look at all
 
 	session    atomic.Pointer[session] // nil while no server runs
@@ -128,8 +137,8 @@ func newLog(c Config) (*Log, error) {
 // stop is gone, durably, before the server may write; and the net is spread
 // before it may repair.
 func (l *Log) start(ctx context.Context) (err error) {
-	if l.identity, l.opening.Created, err = l.layout.makeIdentity(time.Now()); err != nil {
-		return err
+	if err := l.identify(); err != nil {
+		return fmt.Errorf("open log: %w", err)
 	}
 	_, err = os.Stat(l.layout.stream())
 	existed := err == nil
@@ -149,13 +158,10 @@ func (l *Log) start(ctx context.Context) (err error) {
 	if err := l.step("open.netted"); err != nil {
 		return err
 	}
-	known, err := l.knownEnd()
-	if err != nil {
-		return fmt.Errorf("open log: %w", err)
-	}
 	if clean {
-		known = max(known, mark.Sequence)
+		l.seen = append(l.seen, Seen{Who: "the mark of its last stop", At: Checkpoint{Log: mark.Log, Position: Position(mark.Sequence)}})
 	}
+	known := uint64(l.known().At.Position)
 	if existed {
 		if err := l.mendMeta(ctx); err != nil {
 			return fmt.Errorf("open log: %w", err)
@@ -179,35 +185,34 @@ func (l *Log) start(ctx context.Context) (err error) {
 		return fmt.Errorf("open log: %w", err)
 	}
 	l.compareMark(mark, clean)
-	l.compareKnown(known)
+	if err := l.compareSeen(ctx, s); err != nil {
+		return fmt.Errorf("open log: %w", err)
+	}
 	l.tidy(net)
 	return l.noteEnd()
 }
 
-// knownEnd is the highest sequence that the head file says was acknowledged.
-func (l *Log) knownEnd() (uint64, error) {
-	seen, ok, err := readHeadFile(l.config.HeadFile)
-	if err != nil || !ok {
-		return 0, err
+// identify reads the log's name, or gives it one if nobody remembers that it had.
+func (l *Log) identify() (err error) {
+	if err := l.recall(); err != nil {
+		return err
 	}
-	if seen.log != l.identity.Log {
-		l.find("%s is of another log (%s, this one is %s): the folder was exchanged", l.config.HeadFile, seen.log, l.identity.Log)
-		return 0, nil
+	if !l.layout.hasIdentity() {
+		if err := l.remembered(); err != nil {
+			return err
+		}
 	}
-	return seen.sequence, nil
-}
-
-// compareKnown says where the log is shorter than it was.
-func (l *Log) compareKnown(known uint64) {
-	if l.committer.last < known {
-		l.find("the log ends at %d, %d was acknowledged: an older copy, or messages are lost", l.committer.last, known)
-	}
+	l.identity, l.opening.Created, err = l.layout.makeIdentity(time.Now())
+	return err
 }
 
 // noteEnd begins to remember the log's end outside of it.
 func (l *Log) noteEnd() (err error) {
 	if l.headFile, err = openHeadFile(l.config.HeadFile); err != nil {
 		return fmt.Errorf("open log: %w", err)
+	}
+	if l.halt != nil {
+		return nil // what it remembers is the finding
 	}
 	return l.headFile.set(l.identity.Log, l.committer.last)
 }

@@ -35,22 +35,28 @@ const (
 type matrixLog struct {
 	t         *testing.T
 	dir, head string
+	blocks    int
 	envs      []envelope.Envelope
 }
 
 func newMatrixLog(t *testing.T) *matrixLog {
 	t.Helper()
-	m := &matrixLog{t: t, dir: filepath.Join(t.TempDir(), "log")}
-	m.head = filepath.Join(filepath.Dir(m.dir), "head")
+	envs := streamstest.Envelopes("s", matrixEvents)
 	random := rand.NewChaCha8([32]byte{1})
-	m.envs = streamstest.Envelopes("s", matrixEvents)
-	for i := range m.envs {
+	for i := range envs {
 		body := make([]byte, matrixBody)
 		random.Read(body)
-		m.envs[i].Body = fmt.Appendf(nil, `"<%06d>%x"`, i, body[:matrixBody/2])
-		m.envs[i].ContentType = "application/octet-stream"
-		copy(m.envs[i].Body[10:], body)
+		envs[i].Body = fmt.Appendf(nil, `"<%06d>%x"`, i, body[:matrixBody/2])
+		envs[i].ContentType = "application/octet-stream"
+		copy(envs[i].Body[10:], body)
 	}
+	return newLogOf(t, 3, envs)
+}
+
+// newLogOf makes a log of the envelopes, which has so many blocks.
+func newLogOf(t *testing.T, blocks int, envs []envelope.Envelope) *matrixLog {
+	m := &matrixLog{t: t, dir: filepath.Join(t.TempDir(), "log"), blocks: blocks, envs: envs}
+	m.head = filepath.Join(filepath.Dir(m.dir), "head")
 	l := m.open(m.dir, m.head)
 	streamstest.Append(t, l, m.envs...)
 	if err := l.Close(); err != nil {
@@ -90,9 +96,9 @@ func (d *damager) must(err error) {
 }
 
 // place gives the copy the block: the same file, as long as nothing writes to it.
-func (d *damager) place(from string, n int) {
+func (d *damager) place(from string, n, of int) {
 	from = filepath.Join(from, "jetstream", "$G", "streams", "cmem", "msgs", strconv.Itoa(n)+".blk")
-	if n < 3 {
+	if n < of {
 		d.must(os.Link(from, d.path(n)))
 		return
 	}
@@ -227,7 +233,36 @@ func TestDamageMatrix(t *testing.T) {
 			got += row.name + "\t" + stop + "\t" + m.try(row, stop == "clean") + "\n"
 		}
 	}
+	tails := newLogOf(t, 1, streamstest.Envelopes("s", 20))
+	for _, stop := range []string{"clean", "unclean"} {
+		got += tails.cutTail(stop)
+	}
 	compareTable(t, "testdata/damage.tsv", got)
+}
+
+// cutTail cuts the last record at each of its bytes, after a clean stop at every
+// fourth; what follows one another with the same outcome is one row.
+func (m *matrixLog) cutTail(stop string) (rows string) {
+	d := damager{t: m.t, stream: filepath.Join(m.dir, "jetstream", "$G", "streams", "cmem")}
+	_, all := d.records(1)
+	last := all[len(all)-1]
+	from, outcome := 0, ""
+	for keep := 0; keep <= len(last.Raw); keep++ {
+		now := ""
+		if stop == "clean" && keep > 4 && keep%4 != 0 && keep < len(last.Raw)-1 {
+			continue
+		}
+		if keep < len(last.Raw) {
+			now = m.try(damageRow{"", edit(1, func(data []byte, _ []block.Record) []byte { return data[:last.Offset+keep] })}, stop == "clean")
+		}
+		if now != outcome && keep > 0 {
+			rows += fmt.Sprintf("last record of %d bytes cut behind %d to %d\t%s\t%s\n", len(last.Raw), from, keep-1, stop, outcome)
+		}
+		if now != outcome {
+			from, outcome = keep, now
+		}
+	}
+	return rows
 }
 
 func compareTable(t *testing.T, path, got string) {
@@ -253,8 +288,8 @@ func (m *matrixLog) try(row damageRow, clean bool) string {
 	dir, head := filepath.Join(root, "log"), filepath.Join(root, "head")
 	d := &damager{t: m.t, stream: filepath.Join(dir, "jetstream", "$G", "streams", "cmem"), hit: map[uint64]bool{}}
 	d.must(os.CopyFS(dir, noBlocks{os.DirFS(m.dir)}))
-	for n := 1; n <= 3; n++ {
-		d.place(m.dir, n)
+	for n := 1; n <= m.blocks; n++ {
+		d.place(m.dir, n, m.blocks)
 	}
 	data, err := os.ReadFile(m.head)
 	d.must(err)
@@ -279,7 +314,9 @@ func (m *matrixLog) outcome(d *damager, dir, head string) string {
 		return "0\t0\t0\trefused: " + lastPart(err) + "\t-"
 	}
 	found := l.Opening().Found
-	if findings, err := l.Findings(); err != nil || len(findings) == 0 {
+	if l.Halted() != nil {
+		l, where = m.accept(d, l, dir, head), "halted; mended when accepted"
+	} else if findings, err := l.Findings(); err != nil || len(findings) == 0 {
 		d.must(err)
 		where = "by the check"
 		_, err := l.CheckBlocks(m.t.Context(), func(context.Context, time.Duration) error { return nil })
@@ -301,6 +338,27 @@ func (m *matrixLog) outcome(d *damager, dir, head string) string {
 	defer l.Close()
 	d.must(l.TellDamage(m.t.Context(), nil))
 	return m.counts(d, l, where)
+}
+
+// accept takes a log that halted as it is, once nothing of it was changed.
+func (m *matrixLog) accept(d *damager, l *streams.Log, dir, head string) *streams.Log {
+	if _, err := l.Append(m.t.Context(), streamstest.Envelope("later", 0)); !errors.Is(err, streams.ErrHalted) {
+		m.t.Errorf("a halted log took something in: %v", err)
+	}
+	d.must(l.Close())
+	l = m.open(dir, head)
+	if l.Halted() == nil {
+		m.t.Error("the second start does not know why it halted")
+	}
+	d.must(l.Close())
+	l, err := streams.Open(m.t.Context(), streams.Config{Dir: dir, HeadFile: head, Accept: true, Logger: streamstest.Logger(m.t)})
+	d.must(err)
+	d.must(l.Close())
+	l = m.open(dir, head)
+	if l.Halted() != nil {
+		m.t.Errorf("after it was accepted: %v", l.Halted())
+	}
+	return l
 }
 
 func lastPart(err error) string {

@@ -20,28 +20,33 @@ var blockVersions = []string{"2.15.3"}
 // lookAtBlocks mends what an unclean stop may have left, and else looks at the
 // newest block only, which the server goes on writing.
 func (l *Log) lookAtBlocks(known uint64) error {
-	if l.opening.Clean {
-		whole, err := l.layout.newestIsWhole(known)
-		if err != nil || whole {
+	if l.opening.Clean && !l.config.Scan {
+		whole, last, err := l.layout.newest()
+		if err != nil || whole && last >= known {
 			return err
 		}
-		l.find("the newest block file was damaged after the log was closed in order")
+		if !whole {
+			l.find("the newest block file was damaged after the log was closed in order")
+		}
 		return l.mendBlocks(known, "at a start after a clean stop")
+	}
+	if l.opening.Clean {
+		return l.mendBlocks(known, "at a start that was to look at everything")
 	}
 	return l.mendBlocks(known, "at a start after an unclean stop")
 }
 
-// newestIsWhole says whether the newest block is, and reaches what is known.
-func (l layout) newestIsWhole(known uint64) (bool, error) {
+// newest says whether the newest block is whole, and where it ends.
+func (l layout) newest() (whole bool, last uint64, err error) {
 	names, err := l.blocks()
 	if err != nil || len(names) == 0 {
-		return known == 0, err
+		return true, 0, err
 	}
 	var s survey
 	if err := s.read(l.block(names[len(names)-1])); err != nil {
-		return false, err
+		return false, 0, err
 	}
-	return len(s.blocks[0].report.Damage) == 0 && s.last >= known, nil
+	return len(s.blocks[0].report.Damage) == 0, s.last, nil
 }
 
 // mendBlocks looks at every block before the server, which would cut a damaged one
@@ -55,10 +60,17 @@ func (l *Log) mendBlocks(known uint64, when string) error {
 	if len(s.blocks) == 0 && known > 0 {
 		return fmt.Errorf("%s has no block file, %d messages were acknowledged: %w", l.layout.stream(), known, ErrMissing)
 	}
+	if s.endsEarly() && !l.config.Accept {
+		// Nothing is broken where the log ends, and it ended later.
+		l.stop(HaltShorter, l.known(), Position(s.last))
+		s.known = 0
+		s.plan()
+	}
 	damaged := s.damaged()
 	if len(damaged) == 0 {
 		return nil
 	}
+	durable.Reached("log.mended")
 	f, err := l.keepEvidence(damaged, when)
 	if err != nil {
 		return fmt.Errorf("damaged blocks are not opened before a copy of them is kept: %w", err)

@@ -100,6 +100,13 @@ func (s *survey) plan() {
 	}
 }
 
+// endsEarly says that the newest block is whole and the log does not reach what is
+// known of it.
+func (s *survey) endsEarly() bool {
+	n := len(s.blocks)
+	return n > 0 && len(s.blocks[n-1].report.Damage) == 0 && s.last < s.known
+}
+
 // firstAfter is the first sequence of the blocks behind i, 0 if they have none.
 func (s *survey) firstAfter(i int) uint64 {
 	for _, b := range s.blocks[i+1:] {

@@ -61,8 +61,7 @@ func (l *Log) compareMark(mark cleanMark, clean bool) {
 	at := l.Head()
 	switch {
 	case !clean:
-	case l.committer.last < mark.Sequence:
-		l.find("the log ends at %d, it was closed at %d: an older copy, or messages are lost", l.committer.last, mark.Sequence)
+	case l.committer.last < mark.Sequence: // compareSeen says it
 	case l.committer.last > mark.Sequence:
 		l.find("the log ends at %d, it was closed at %d: it was written to by something else", l.committer.last, mark.Sequence)
 	case at.Position != mark.Position || at.Chain.String() != mark.Chain:
