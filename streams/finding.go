@@ -27,6 +27,7 @@ type Finding struct {
 	Cut      int64     `json:"cut"`               // bytes of appends that were never finished, and nothing else
 	Mended   bool      `json:"mended"`            // the files were put right; else that is due at the next start
 	Position Position  `json:"position"`          // of the log.damaged that tells it; 0: not yet
+	Seen     time.Time `json:"seen,omitzero"`     // when a person said that it was read
 	Evidence string    `json:"-"`                 // folder
 }
 
@@ -153,6 +154,27 @@ func (l *Log) TellDamage(ctx context.Context, name func(Position) (Name, bool)) 
 		}
 	}
 	return nil
+}
+
+// SeeDamage notes of every finding that a person has read of it, and says of how
+// many that was not noted before.
+func (l *Log) SeeDamage(now time.Time) (n int, err error) {
+	all, err := l.layout.findings()
+	if err != nil {
+		return 0, err
+	}
+	for i := range all {
+		f := &all[i]
+		if !f.Seen.IsZero() || f.Position == 0 && f.Count() > 0 {
+			continue
+		}
+		f.Seen = now.UTC()
+		if err := f.write(); err != nil {
+			return n, fmt.Errorf("note that damage was seen: %w", err)
+		}
+		n++
+	}
+	return n, nil
 }
 
 // maxNamed bounds what one log.damaged names.

@@ -34,10 +34,10 @@ func (l layout) spread(sync bool) (n int, err error) {
 		n = existing[len(existing)-1] + 1
 	}
 	temp := filepath.Join(l.nets(), durable.TempPattern+strconv.Itoa(n))
-	if err := errors.Join(os.RemoveAll(temp), os.MkdirAll(filepath.Join(temp, "msgs"), 0o700)); err != nil {
+	if err := errors.Join(os.RemoveAll(temp), os.MkdirAll(l.nets(), 0o700)); err != nil {
 		return 0, err
 	}
-	if err := l.fillNet(temp, sync); err != nil {
+	if err := copyStream(temp, l.stream(), sync); err != nil {
 		return 0, errors.Join(err, os.RemoveAll(temp))
 	}
 	if err := os.Rename(temp, filepath.Join(l.nets(), strconv.Itoa(n))); err != nil {
@@ -46,9 +46,13 @@ func (l layout) spread(sync bool) (n int, err error) {
 	return n, l.thin(append(existing, n))
 }
 
-func (l layout) fillNet(to string, sync bool) error {
-	blocks, err := l.blocks()
+// copyStream copies the folder of a stream that no server has open.
+func copyStream(to, stream string, sync bool) error {
+	blocks, err := blocksIn(stream)
 	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(to, "msgs"), 0o700); err != nil {
 		return err
 	}
 	newest := ""
@@ -56,7 +60,7 @@ func (l layout) fillNet(to string, sync bool) error {
 		newest = blocks[len(blocks)-1]
 	}
 	for _, sub := range []string{"", "msgs"} {
-		entries, err := os.ReadDir(filepath.Join(l.stream(), sub))
+		entries, err := os.ReadDir(filepath.Join(stream, sub))
 		if err != nil {
 			return err
 		}
@@ -64,7 +68,7 @@ func (l layout) fillNet(to string, sync bool) error {
 			if !e.Type().IsRegular() {
 				continue
 			}
-			from, to := filepath.Join(l.stream(), sub, e.Name()), filepath.Join(to, sub, e.Name())
+			from, to := filepath.Join(stream, sub, e.Name()), filepath.Join(to, sub, e.Name())
 			if strings.HasSuffix(e.Name(), ".blk") && e.Name() != newest {
 				err = os.Link(from, to)
 			} else {
@@ -79,8 +83,10 @@ func (l layout) fillNet(to string, sync bool) error {
 }
 
 // blocks lists the names of the stream's block files, oldest first.
-func (l layout) blocks() ([]string, error) {
-	entries, err := os.ReadDir(filepath.Join(l.stream(), "msgs"))
+func (l layout) blocks() ([]string, error) { return blocksIn(l.stream()) }
+
+func blocksIn(stream string) ([]string, error) {
+	entries, err := os.ReadDir(filepath.Join(stream, "msgs"))
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) {
 			return nil, nil

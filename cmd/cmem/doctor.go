@@ -8,6 +8,7 @@ import (
 
 	"cmem/cmd/internal/api"
 	"cmem/cmd/internal/client"
+	"cmem/streams"
 )
 
 // errFindings: the doctor found something that is worse than a note.
@@ -47,13 +48,16 @@ var unopened = map[int]struct{ code, next string }{
 	exitNewer:   {"folder.newer", "use the newer version of cmem; nothing was touched"},
 	exitConfig:  {"config", "correct the setting"},
 	exitNoSpace: {"disk.full", "free some space; hooks are kept in the spool as long as that can be written"},
-	exitDamaged: {"log.missing", "keep the folder as it is; put log/ back from a backup, or begin a new one and replay the transcripts"},
+	exitDamaged: {"log.missing", "keep the folder as it is; put log/ back from a backup, or see what can be done without one: cmem repair --plan"},
 }
 
 // diagnose makes a finding of an error that kept everything else from being looked
 // at.
 func diagnose(err error) (api.Diagnosis, bool) {
 	u, ok := unopened[exitCode(err)]
+	if errors.Is(err, streams.ErrDamaged) {
+		u.code, u.next = "log.unmendable", "use the version of cmem that wrote the log; nothing was changed, and a copy of the damaged files is kept"
+	}
 	if !ok {
 		return api.Diagnosis{}, false
 	}

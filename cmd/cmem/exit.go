@@ -56,7 +56,8 @@ func newExitCodes() *cobra.Command {
  11  the disk has too little space
  12  the worker did not let us in
  13  the worker is starting or rebuilding: try again
- 14  the log's files are gone or cannot be mended; nothing was touched
+ 14  the log's files are gone, cannot be mended, or are not those that were seen
+     before; nothing was touched
  15  cmem doctor found something to do
 130  interrupted
 
@@ -76,7 +77,7 @@ var sentinels = []struct {
 }{
 	{home.ErrForeign, exitForeign}, {streams.ErrForeign, exitForeign}, {records.ErrForeign, exitForeign}, {search.ErrForeign, exitForeign},
 	{streams.ErrNewer, exitNewer},
-	{streams.ErrMissing, exitDamaged}, {streams.ErrDamaged, exitDamaged},
+	{streams.ErrMissing, exitDamaged}, {streams.ErrHalted, exitDamaged}, {streams.ErrDamaged, exitDamaged},
 	{errFindings, exitFindings},
 	{durable.ErrLocked, exitLocked}, {records.ErrLocked, exitLocked}, {search.ErrLocked, exitLocked},
 	{client.ErrNoWorker, exitNoWorker}, {client.ErrMute, exitNoWorker}, {client.ErrCut, exitNoWorker},
@@ -89,6 +90,7 @@ var codes = map[api.Code]int{
 	api.Invalid: exitUsage, api.NotFound: exitNotFound, api.Ambiguous: exitAmbiguous, api.Locked: exitLocked,
 	api.NoSpace: exitNoSpace, api.Unauthorized: exitRefused, api.Forbidden: exitRefused,
 	api.Foreign: exitForeign, api.Newer: exitNewer,
+	api.Halted: exitDamaged, api.LogDamaged: exitDamaged,
 	api.Starting: exitBusy, api.Rebuilding: exitBusy,
 }
 

@@ -91,7 +91,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(
 		a.newServe(), a.newStart(), a.newStop(), a.newStatus(), a.newReplay(), a.newRebuild(),
 		a.newSearch(), a.newTimeline(), a.newShow(), a.newContext(), a.newLog(), a.newSpool(),
-		a.newSave(), a.newProject(), a.newConfig(), a.newDoctor(), a.newVersion(), newHook(),
+		a.newSave(), a.newProject(), a.newConfig(), a.newDoctor(), a.newRepair(), a.newVersion(), newHook(),
 	)
 	for _, c := range root.Commands() {
 		strict(c)

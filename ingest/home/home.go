@@ -10,8 +10,10 @@
 //	read/         read models
 //	context/      rendered context, one file per project and host, named by hash
 //	run/          head (how far the log came: package streams)
+//	              trouble (why the log takes nothing in, while it does not)
 //	              cmem.sock state.json spawn.lock last-start token counters/ notices/
 //	logs/         the worker's own log files
+//	repair/       what repairs kept of what they changed, made by the first
 //
 // Every folder is 0700: nobody but the owner's OS user gets in.
 package home
@@ -97,6 +99,7 @@ func (d Dir) Context() string  { return d.join("context") }
 func (d Dir) Run() string      { return d.join("run") }
 func (d Dir) Head() string     { return d.join("run", "head") }
 func (d Dir) Logs() string     { return d.join("logs") }
+func (d Dir) Repair() string   { return d.join("repair") }
 
 func (d Dir) State() string      { return d.join("run", "state.json") }
 func (d Dir) SpawnLock() string  { return d.join("run", "spawn.lock") }
@@ -104,6 +107,7 @@ func (d Dir) LastStart() string  { return d.join("run", "last-start") }
 func (d Dir) Token() string      { return d.join("run", "token") }
 func (d Dir) CounterDir() string { return d.join("run", "counters") }
 func (d Dir) Notices() string    { return d.join("run", "notices") }
+func (d Dir) Trouble() string    { return d.join("run", "trouble") }
 
 // ContextFile is where the rendered context of one project for one host lies.
 // The name is a hash: a project's key and name never become a path.

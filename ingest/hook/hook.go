@@ -134,7 +134,7 @@ func (r *run) handle(in input) adapter.Reply {
 	} else if err := r.put(in); err != nil {
 		r.count("spool-failed:" + cause(err))
 	}
-	return adapter.Reply{Context: r.context(), Notice: joined(r.settingsNotice(), r.wake())}
+	return adapter.Reply{Context: r.context(), Notice: joined(r.settingsNotice(), r.troubleNotice(), r.wake())}
 }
 
 // fit tells the host's payload from a line of JSON that something else printed

@@ -4,8 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -61,12 +63,32 @@ func (r *run) settingsNotice() string {
 			"the other settings and the built-in redaction hold. See `cmem config`.")
 }
 
-// joined is two notices as one.
-func joined(a, b string) string {
-	if a == "" || b == "" {
-		return a + b
+// maxTrouble bounds what is read of a trouble.
+const maxTrouble = 2000
+
+// troubleNotice tells the user, once a session, why the log takes nothing in, as
+// whoever has the log has left it.
+func (r *run) troubleNotice() string {
+	if r.dir == "" {
+		return ""
 	}
-	return a + "\n" + b
+	f, err := os.Open(r.dir.Trouble())
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxTrouble))
+	text := strings.Join(strings.Fields(string(data)), " ")
+	if err != nil || text == "" {
+		return ""
+	}
+	return r.once("trouble/"+r.said.Session+"/"+text,
+		"cmem: "+text+". Everything is kept in "+r.dir.Spool()+" meanwhile. See `cmem doctor`.")
+}
+
+// joined is notices as one.
+func joined(all ...string) string {
+	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), "\n")
 }
 
 // once gives the notice if it was not given under this key and this event can

@@ -285,6 +285,9 @@ const sidechain = "sidechain_message"
 // told folds a fact of a session.
 func (b *batch) told(s *session, f *event.Fact) error {
 	b.sessions.edit(s.no)
+	if f.File != "" {
+		s.file = f.File
+	}
 	c := sideOf(f.Channel)
 	if f.Channel == event.Hook || f.Channel == event.Transcript {
 		s.side[c].saw(nanos(f.Time))

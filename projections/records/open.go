@@ -23,7 +23,7 @@ import (
 
 // schema is raised with every change of what the buckets hold or of how facts
 // become records; files of another schema are built again.
-const schema = 1
+const schema = 2
 
 // What Open and readers can say; compare with errors.Is.
 var (

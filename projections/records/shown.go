@@ -105,7 +105,7 @@ func (s *session) shown(project string) Session {
 	return Session{
 		ID: int64(s.id), Session: s.key, Host: s.host, Project: project, Parent: s.parent, FirstShared: s.shared,
 		Started: fromNanos(sp.started), Seen: fromNanos(s.seen), Ended: fromNanos(s.ended()),
-		Duration: sp.duration(), Clock: sp.clock, Cwd: s.cwd, Branch: s.branch, Model: s.model,
+		Duration: sp.duration(), Clock: sp.clock, Cwd: s.cwd, Branch: s.branch, Model: s.model, File: s.file,
 		Position: streams.Position(s.position),
 		Counts: Counts{
 			Prompts: n.prompts, QueuedOnly: n.queuedOnly, Commands: n.commands,

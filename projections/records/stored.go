@@ -73,7 +73,7 @@ type session struct {
 	side             [sides]side // state: closed = ended
 	seen             int64
 	cwd, branch      string
-	model            string
+	model, file      string
 	cur              [sides]uint64   // the side's current turn
 	open             [sides][]uint64 // turns that the side has open
 	zero             uint64          // the turn before any prompt
@@ -125,6 +125,7 @@ func (s *session) code(c *coder) {
 	c.str(&s.cwd)
 	c.str(&s.branch)
 	c.str(&s.model)
+	c.str(&s.file)
 	c.u64(&s.zero)
 	c.u64(&s.prompts)
 	s.n.code(c)

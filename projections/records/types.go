@@ -22,6 +22,7 @@ type Session struct {
 	Clock                bool          // a time of this session ran backwards: Duration is 0
 	Cwd, Branch          string        // of its first and its newest origin
 	Model                string
+	File                 string // its transcript, as its hooks say; "" unknown
 	Counts               Counts
 	Position             streams.Position
 }

@@ -49,6 +49,9 @@ type Header struct {
 	// Turn is the host's own id of the turn (prompt_id, turn_id), empty if it
 	// gives none; then the fact belongs to the channel's current turn.
 	Turn string
+	// File is where the host keeps the session's transcript, as its hooks say; ""
+	// where they do not.
+	File string
 	// Time is the source's time, for display and ranges only; order is the log's.
 	Time time.Time
 }

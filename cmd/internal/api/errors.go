@@ -30,6 +30,8 @@ const (
 	NoSpace      Code = "no_space"           // 507: the disk is full
 	Foreign      Code = "foreign_folder"     // of a failed start: the folder is not cmem's
 	Newer        Code = "newer_version"      // of a failed start: a newer version wrote the folder
+	Halted       Code = "log_halted"         // 409: the log is not what was seen of it and takes nothing in
+	LogDamaged   Code = "log_damaged"        // of a failed start: the log's files are gone or cannot be mended
 	OtherKey     Code = "other_key"          // 409: id.key is not the key the log was written with
 )
 
@@ -38,7 +40,7 @@ var statuses = map[Code]int{
 	NotFound: http.StatusNotFound, BadMethod: http.StatusMethodNotAllowed, Ambiguous: http.StatusConflict,
 	TooLarge: http.StatusRequestEntityTooLarge, LongHeaders: http.StatusRequestHeaderFieldsTooLarge, Starting: http.StatusServiceUnavailable,
 	Rebuilding: http.StatusServiceUnavailable, Internal: http.StatusInternalServerError,
-	Locked: http.StatusLocked, OtherKey: http.StatusConflict, NoSpace: http.StatusInsufficientStorage,
+	Locked: http.StatusLocked, OtherKey: http.StatusConflict, Halted: http.StatusConflict, NoSpace: http.StatusInsufficientStorage,
 }
 
 // Error is the one shape every failed request answers with.

@@ -144,7 +144,7 @@ func (m *contextModel) Close() error {
 
 func (n *Node) contextTrack(path, log string) *track[records.Change, *contextModel] {
 	return &track[records.Change, *contextModel]{
-		name: "context", path: path, head: n.head, identity: log, log: n.log,
+		name: "context", path: path, halted: n.stream.Halted() != nil, head: n.head, identity: log, log: n.log,
 		open:    func(at string) (*contextModel, error) { return n.openContexts(at, path, log) },
 		feed:    n.changes,
 		damaged: []error{contextcache.ErrDamaged},

@@ -31,13 +31,14 @@ func (x *examination) find(code string, severity api.Severity, next, what string
 // also reads the whole log and compares the read models with it. It changes
 // nothing.
 func (n *Node) Doctor(ctx context.Context, deep bool, tell func(api.Line)) (any, error) {
-	if err := n.isPrepared(); err != nil {
+	halted := n.isOpen() == nil && n.stream.Halted() != nil
+	if err := n.isPrepared(); err != nil && !halted {
 		return nil, err
 	}
 	began := n.now()
 	x := &examination{node: n, findings: []api.Finding{}}
 	checks := []func(context.Context) error{x.folder, x.log, x.spool, x.models}
-	if deep {
+	if deep && !halted {
 		checks = append(checks, x.blocks, x.chain, x.index)
 	}
 	for i, check := range checks {
@@ -74,6 +75,7 @@ func (x *examination) folder(context.Context) error {
 
 func (x *examination) log(context.Context) error {
 	n := x.node
+	x.halted()
 	opening := n.stream.Opening()
 	if !opening.Clean {
 		x.find("log.unclean", api.Note, "nothing: what was acknowledged is there", "the worker before this one was killed")
@@ -86,10 +88,19 @@ func (x *examination) log(context.Context) error {
 		if f.Count() == 0 {
 			continue
 		}
-		found := x.find("log.damaged", api.Warning, "see cmem log damage; to have back what transcripts still have: cmem rebuild, then cmem replay", "%s", f.String())
+		severity := api.Warning
+		if !f.Seen.IsZero() {
+			severity = api.Note
+		}
+		found := x.find("log.damaged", severity, "see cmem log damage; what transcripts still have comes in again with cmem replay", "%s", f.String())
+		names := map[streams.Position]streams.Name{}
 		for _, l := range append(f.Lost, f.Spoiled...) {
 			found.Evidence = append(found.Evidence, fmt.Sprintf("positions %d to %d", l.First, l.Last))
+			for _, name := range l.Names {
+				names[name.Position] = name
+			}
 		}
+		found.Evidence = append(found.Evidence, n.regain(names)...)
 	}
 	x.gaps()
 	if err := n.stream.Check(); errors.Is(err, streams.ErrExchanged) {

@@ -186,6 +186,8 @@ func apiError(err error, refused string) error {
 	switch {
 	case errors.As(err, &e):
 		return err
+	case errors.Is(err, streams.ErrHalted):
+		return api.Errorf(api.Halted, "%v; see cmem doctor", err)
 	case errors.Is(err, streams.ErrDiskFull):
 		return api.Errorf(api.NoSpace, "the log takes nothing in while the disk has less free than the reserve (reserve_mb); free some space: %s", refused)
 	case durable.IsFull(err):

@@ -50,6 +50,7 @@ type Node struct {
 	records  *track[projections.Entry, *records.Store]
 	search   *track[records.Change, *search.Index]
 	contexts *track[records.Change, *contextModel]
+	repair   repairs
 	untold   atomic.Bool   // the log lost something and has not said so
 	marked   chan struct{} // a context may have changed
 
@@ -94,8 +95,10 @@ func Open(ctx context.Context, dir home.Dir, cfg config.Config, log *slog.Logger
 	if err := n.prepare(ctx); err != nil {
 		return nil, errors.Join(err, n.Close())
 	}
-	if err := n.catchUp(ctx); err != nil {
-		return nil, errors.Join(err, n.Close())
+	if n.stream.Halted() == nil {
+		if err := n.catchUp(ctx); err != nil {
+			return nil, errors.Join(err, n.Close())
+		}
 	}
 	n.reach(api.PhaseReady)
 	return n, nil
@@ -110,13 +113,13 @@ func (n *Node) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	reserve := int64(n.cfg.ReserveMB) << 20
-	if n.cfg.ReserveMB == 0 {
-		reserve = -1
-	}
-	if n.stream, err = streams.Open(ctx, streams.Config{Dir: n.dir.Log(), Logger: n.log, Reserve: reserve, HeadFile: n.dir.Head()}); err != nil {
+	if n.stream, err = streams.Open(ctx, n.logConfig()); err != nil {
+		if errors.Is(err, streams.ErrMissing) || errors.Is(err, streams.ErrDamaged) {
+			n.trouble(err)
+		}
 		return err
 	}
+	n.trouble(n.halt())
 	if opening := n.stream.Opening(); !opening.Clean {
 		n.log.Warn(unclean(opening))
 	}
@@ -133,6 +136,10 @@ func (n *Node) open(ctx context.Context) (err error) {
 			return errors.Join(err, n.closeModels(), n.stream.Close())
 		}
 	}
+	if n.stream.Halted() != nil {
+		close(n.opened)
+		return nil
+	}
 	if err := n.tellDamage(ctx); err != nil {
 		n.untold.Store(true)
 		n.log.Warn("what is damaged in the log was not told in it", "err", err)
@@ -141,9 +148,28 @@ func (n *Node) open(ctx context.Context) (err error) {
 	return nil
 }
 
+// logConfig says what the log is and what is remembered of it.
+func (n *Node) logConfig() streams.Config {
+	reserve := int64(n.cfg.ReserveMB) << 20
+	if n.cfg.ReserveMB == 0 {
+		reserve = -1
+	}
+	c := streams.Config{
+		Dir: n.dir.Log(), Logger: n.log, Reserve: reserve, HeadFile: n.dir.Head(),
+		Accept: n.repair.accept, Scan: n.repair.scan,
+	}
+	if at := records.Remembered(filepath.Join(n.dir.Read(), recordsName)); at.Position > 0 {
+		c.Seen = []streams.Seen{{Who: "the read model of records", At: at}}
+	}
+	return c
+}
+
 // prepare brings records to the head, so that the Ingester knows all ids, and
 // takes in what waits in the spool.
 func (n *Node) prepare(ctx context.Context) (err error) {
+	if n.stream.Halted() != nil {
+		return nil // nothing can be taken in, and read models are not to follow
+	}
 	if err := n.catchUpRecords(ctx); err != nil {
 		return err
 	}
@@ -162,9 +188,11 @@ func (n *Node) prepare(ctx context.Context) (err error) {
 	return nil
 }
 
+const recordsName = "records.db"
+
 // decodeVersion is raised whenever package ingest or a host's package makes
 // other facts of the same envelopes.
-const decodeVersion = "1"
+const decodeVersion = "2"
 
 // reach says that a phase is reached.
 func (n *Node) reach(p api.Phase) {
@@ -183,16 +211,17 @@ func (n *Node) makeTracks() {
 	n.idle = newIdle(n.now, n.cfg.SessionIdle)
 	feed := &tap{feed: projections.NewLogFeed(n.stream, ingest.Decode), seen: n.idle.observe}
 	place := func(name string) string { return filepath.Join(n.dir.Read(), name) }
+	halted := n.stream.Halted() != nil
 	rule := rules.Turn
 	if !n.cfg.Observe {
 		rule = nil
 	}
 	n.records = &track[projections.Entry, *records.Store]{
-		name: "records", path: place("records.db"), head: n.head, identity: log, log: n.log,
+		name: "records", path: place(recordsName), halted: halted, head: n.head, identity: log, log: n.log,
 		open: func(path string) (*records.Store, error) {
 			return records.Open(path, records.Config{
 				Rules: rule, Versions: versions() + observing(n.cfg.Observe), Log: log, Logger: n.log,
-				Bulk: path != place("records.db"),
+				Bulk: path != place(recordsName),
 			})
 		},
 		feed:   func() projections.Feed[projections.Entry] { return feed },
@@ -200,7 +229,7 @@ func (n *Node) makeTracks() {
 		dated: []error{records.ErrVersion, projections.ErrOtherLog},
 	}
 	n.search = &track[records.Change, *search.Index]{
-		name: "search", path: place("search"), head: n.head, identity: log, log: n.log,
+		name: "search", path: place("search"), halted: halted, head: n.head, identity: log, log: n.log,
 		open: func(path string) (*search.Index, error) {
 			return search.Open(path, search.Config{Source: source{n.records}, Version: versions(), Log: log, Logger: n.log})
 		},
@@ -312,6 +341,9 @@ func (n *Node) when(ready <-chan struct{}) error {
 	case <-ready:
 		return nil
 	default:
+	}
+	if err := n.haltedError(); err != nil {
+		return err
 	}
 	p := n.phases.now()
 	if p.Phase == api.PhaseFailed {

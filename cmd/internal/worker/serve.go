@@ -82,6 +82,8 @@ func failedCode(err error) api.Code {
 		return api.Newer
 	case errors.Is(err, streams.ErrDiskFull), durable.IsFull(err):
 		return api.NoSpace
+	case errors.Is(err, streams.ErrMissing), errors.Is(err, streams.ErrDamaged):
+		return api.LogDamaged
 	}
 	return api.Internal
 }
@@ -136,8 +138,11 @@ func (n *Node) run() *loops {
 	var feed, follow context.Context
 	feed, l.endFeeding = context.WithCancel(context.Background())
 	follow, l.endFollowing = context.WithCancel(context.Background())
-	l.feeding.Go(func() { _ = n.drainer.Run(feed) })
 	l.feeding.Go(func() { n.housekeeping(feed) })
+	if n.stream.Halted() != nil {
+		return l
+	}
+	l.feeding.Go(func() { _ = n.drainer.Run(feed) })
 	l.following.Go(func() { _ = n.records.run(follow) })
 	l.following.Go(func() { _ = n.search.run(follow) })
 	l.following.Go(func() { _ = n.contexts.run(follow) })
@@ -160,7 +165,9 @@ func (l *loops) end() {
 
 // housekeeping does what has to be done now and then.
 func (n *Node) housekeeping(ctx context.Context) {
-	if err := n.idle.seed(ctx, n); err != nil && ctx.Err() == nil {
+	if n.stream.Halted() != nil {
+		n.log.Error("the log takes nothing in", "why", n.stream.Halted().Error())
+	} else if err := n.idle.seed(ctx, n); err != nil && ctx.Err() == nil {
 		n.log.Warn("sessions that were open before were not found", "err", err)
 	}
 	quiet := time.NewTicker(n.idle.every())

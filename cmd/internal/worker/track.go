@@ -43,6 +43,7 @@ type track[T any, M replay.Model[T]] struct {
 	dated    []error // of open and applying: what is there is of another version, build or log
 	head     func() streams.Position
 	identity string // of the log
+	halted   bool   // the log is not what was seen of it: nothing is built of it
 	log      *slog.Logger
 	applied  func() // called after each step, must not block; nil: nobody asks
 
@@ -72,6 +73,9 @@ func (t *track[T, M]) load() error {
 		return err
 	}
 	_, missing := os.Lstat(t.path)
+	if errors.Is(missing, fs.ErrNotExist) && t.halted {
+		return t.leave(missing)
+	}
 	if errors.Is(missing, fs.ErrNotExist) && t.head() > bulkFrom {
 		t.want("there was none")
 		return nil
@@ -82,12 +86,22 @@ func (t *track[T, M]) load() error {
 		t.use(m)
 	case errors.Is(err, t.locked):
 		return fmt.Errorf("open %s: %w", t.name, err)
+	case t.halted:
+		return t.leave(err)
 	default:
 		if !isOne(err, t.dated) {
 			t.unread = reason(err)
 		}
 		t.want(reason(err))
 	}
+	return nil
+}
+
+// leave keeps what is there as it is, and says why it cannot be read.
+func (t *track[T, M]) leave(why error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.state, t.why = stateFailed, reason(why)
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 
 func (d *decoder) hook() {
 	p := readPayload(d.env.Body)
+	d.head.File = text(p.transcript)
 	name := text(p.event)
 	if name == "" {
 		name = d.env.Event

@@ -9,6 +9,7 @@ import (
 
 func (d *decoder) hook() {
 	p := readPayload(d.env.Body)
+	d.head.File = text(p.transcript)
 	name := p.name(d.env.Event)
 	if d.head.Session == "" {
 		d.head.Session = text(p.session)
