@@ -35,14 +35,18 @@ for the time that takes and started again; hooks write into the spool meanwhile.
   --dry-run  do it on a copy of the data folder, say what came of it, throw the copy away
   --apply    do it`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.repair(c.Context(), f) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			if f.plan && (f.try || f.apply) || f.try && f.apply {
+				return usageError{errors.New("give one of --plan, --dry-run and --apply")}
+			}
+			return a.repair(c.Context(), f)
+		},
 	}
 	c.Flags().BoolVar(&f.plan, "plan", false, "only say what would be done")
 	c.Flags().BoolVar(&f.try, "dry-run", false, "do it on a copy")
 	c.Flags().BoolVar(&f.apply, "apply", false, "do it")
 	c.Flags().BoolVar(&f.deep, "deep", false, "ask the doctor to read everything")
 	c.Flags().BoolVar(&f.begin, "new-log", false, "where the log is gone and no copy of it is left: put the rest aside and begin a new one")
-	c.MarkFlagsMutuallyExclusive("plan", "dry-run", "apply")
 	return c
 }
 

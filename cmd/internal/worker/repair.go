@@ -92,7 +92,7 @@ func (r *repair) do(part func(action, detail string) (done string, err error)) {
 			s.Failed = reason(err)
 			r.log.Warn("repair", "code", s.Code, "err", err)
 		} else if done != "" {
-			s.Done = done
+			s.Done = strings.TrimPrefix(s.Done+"; "+done, "; ")
 		}
 	}
 }
@@ -252,6 +252,9 @@ func TryRepair(ctx context.Context, dir home.Dir, cfg config.Config, log *slog.L
 	for i := range out.Steps {
 		s := &out.Steps[i]
 		s.Done, s.Failed = strings.ReplaceAll(s.Done, temp, string(dir)), strings.ReplaceAll(s.Failed, temp, string(dir))
+	}
+	for i := range out.Left {
+		out.Left[i].What = strings.ReplaceAll(out.Left[i].What, temp, string(dir))
 	}
 	return out, err
 }
