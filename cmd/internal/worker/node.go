@@ -47,6 +47,7 @@ type Node struct {
 	// What follows is set by open, once, before opened is closed.
 	opened   chan struct{}
 	stream   *streams.Log
+	unclean  *unclean // a stop that somebody is to be told of
 	records  *track[projections.Entry, *records.Store]
 	search   *track[records.Change, *search.Index]
 	contexts *track[records.Change, *contextModel]
@@ -117,9 +118,7 @@ func (n *Node) open(ctx context.Context) (err error) {
 	if n.stream, err = streams.Open(ctx, streams.Config{Dir: n.dir.Log(), Logger: n.log, Reserve: reserve, HeadFile: n.dir.Head()}); err != nil {
 		return err
 	}
-	if opening := n.stream.Opening(); !opening.Clean {
-		n.log.Warn(unclean(opening))
-	}
+	n.meetStop()
 	for _, found := range n.stream.Opening().Found {
 		n.log.Warn("log", "found", found)
 	}
