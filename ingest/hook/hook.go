@@ -103,7 +103,7 @@ func (r *run) run() {
 		fmt.Fprintf(r.cfg.Stderr, "cmem-hook: unknown host %q; one of %s\n", args.host, strings.Join(host.Names(), ", "))
 		r.count("hook-unknown-host")
 	}
-	in := readInput(r.cfg.Stdin, idleInput, maxPayload, r.fit)
+	in := readInput(r.cfg.Stdin, forHosts, maxPayload, r.fit)
 	if known {
 		r.print(r.handle(in))
 	}
@@ -165,9 +165,7 @@ func (r *run) identify(in input) {
 	if r.said.Event == "" {
 		r.said.Event = r.event
 	}
-	if r.said.Cwd == "" {
-		r.said.Cwd = r.cfg.Dir
-	}
+	r.said.Cwd = project.Place(r.said.Cwd, r.cfg.Dir)
 }
 
 // put brings the event into the spool, or the fact that a filter kept it out.

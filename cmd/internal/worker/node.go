@@ -47,6 +47,7 @@ type Node struct {
 	// What follows is set by open, once, before opened is closed.
 	opened   chan struct{}
 	stream   *streams.Log
+	unclean  *unclean // a stop that somebody is to be told of
 	records  *track[projections.Entry, *records.Store]
 	search   *track[records.Change, *search.Index]
 	contexts *track[records.Change, *contextModel]
@@ -120,9 +121,7 @@ func (n *Node) open(ctx context.Context) (err error) {
 		return err
 	}
 	n.trouble(n.halt())
-	if opening := n.stream.Opening(); !opening.Clean {
-		n.log.Warn(unclean(opening))
-	}
+	n.meetStop()
 	for _, found := range n.stream.Opening().Found {
 		n.log.Warn("log", "found", found)
 	}
@@ -190,10 +189,6 @@ func (n *Node) prepare(ctx context.Context) (err error) {
 
 const recordsName = "records.db"
 
-// decodeVersion is raised whenever package ingest or a host's package makes
-// other facts of the same envelopes.
-const decodeVersion = "2"
-
 // reach says that a phase is reached.
 func (n *Node) reach(p api.Phase) {
 	n.phases.set(api.Progress{Phase: p})
@@ -201,7 +196,7 @@ func (n *Node) reach(p api.Phase) {
 }
 
 // versions name everything that decides what records hold beside their schema.
-func versions() string { return "decode " + decodeVersion + ", rules " + rules.Version }
+func versions() string { return "decode " + ingest.DecodeVersion + ", rules " + rules.Version }
 
 func (n *Node) head() streams.Position { return n.stream.Head().Position }
 
