@@ -38,7 +38,7 @@ func (n *Node) Doctor(ctx context.Context, deep bool, tell func(api.Line)) (any,
 	x := &examination{node: n, findings: []api.Finding{}}
 	checks := []func(context.Context) error{x.folder, x.log, x.spool, x.models}
 	if deep {
-		checks = append(checks, x.blocks, x.chain, x.index)
+		checks = append(checks, x.chain, x.index)
 	}
 	for i, check := range checks {
 		tell(api.Line{Stage: "doctor", Done: int64(i), Total: int64(len(checks))})
