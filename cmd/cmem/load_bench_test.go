@@ -53,7 +53,9 @@ func report(b *testing.B, all asked, when string) {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// asking is a client that asks every 25 ms, in one goroutine for each question.
+const askEvery = 50 * time.Millisecond
+
+// asking is a client that asks every askEvery, in one goroutine for each question.
 type asking struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -75,7 +77,7 @@ func startAsking(b *testing.B, c *client.Client) *asking {
 		},
 	} {
 		a.done.Go(func() {
-			for due := time.Now(); ctx.Err() == nil; due = due.Add(25 * time.Millisecond) {
+			for due := time.Now(); ctx.Err() == nil; due = due.Add(askEvery) {
 				if wait := time.Until(due); wait > 0 {
 					time.Sleep(wait)
 				}

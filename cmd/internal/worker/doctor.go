@@ -144,7 +144,7 @@ func spoolFiles(dir home.Dir, now time.Time) (waiting int, oldest time.Duration,
 }
 
 func (x *examination) models(context.Context) error {
-	for _, m := range x.node.models() {
+	for _, m := range x.node.ModelStates() {
 		switch {
 		case m.State == stateFailed:
 			x.find("model."+m.Name, api.Broken, "cmem rebuild", "%s cannot be kept up to date: %s", m.Name, m.Reason)

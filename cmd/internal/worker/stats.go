@@ -18,7 +18,8 @@ import (
 	"cmem/streams/durable"
 )
 
-func (n *Node) models() []api.Model {
+// ModelStates says how far each read model is; none before the folder is open.
+func (n *Node) ModelStates() []api.Model {
 	if n.isOpen() != nil {
 		return nil
 	}
@@ -55,7 +56,7 @@ func (n *Node) Stats(ctx context.Context) (api.Stats, error) {
 	}
 	// Counting first: what it finds damaged must not be called ready.
 	counted := n.count(&s)
-	s.Models = n.models()
+	s.Models = n.ModelStates()
 	opening := n.stream.Opening()
 	s.Log = api.LogStats{Identity: n.stream.Identity(), Head: uint64(n.head()), Bytes: size(filepath.Join(n.stream.Dir(), "jetstream")), Unclean: !opening.Clean}
 	if !opening.Clean {
