@@ -47,7 +47,7 @@ func (n *Node) Doctor(ctx context.Context, deep bool, tell func(api.Line)) (any,
 			return nil, err
 		}
 	}
-	out := api.Diagnosis{Findings: x.findings, Deep: deep, Milliseconds: n.now().Sub(began).Milliseconds()}
+	out := api.Diagnosis{Findings: x.findings, Deep: deep, Disk: n.disk(), Milliseconds: n.now().Sub(began).Milliseconds()}
 	out.Healthy = out.Worst() < api.Warning
 	return out, nil
 }

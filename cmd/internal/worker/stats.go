@@ -43,14 +43,16 @@ func (n *Node) Stats(ctx context.Context) (api.Stats, error) {
 			Version: config.Version, Instance: n.instance, PID: os.Getpid(), Running: n.stop != nil,
 			Uptime: int64(n.now().Sub(n.started).Seconds()), Socket: socket, Port: port,
 		},
-		Database: api.DatabaseStats{Path: n.dir.Read(), Size: size(n.dir.Read())},
+		Database: api.DatabaseStats{Path: n.dir.Read()},
 		Spool: api.SpoolStats{
 			Waiting: entries(n.dir.Spool()), Held: entries(n.dir.Held()), Corrupt: files(n.dir.Corrupt()),
 			Foreign: len(drain.Foreign(n.dir.Spool())),
 		},
 		Hooks: api.HookStats{Last: []api.HookSeen{}, Counters: n.hookCounters()},
+		Disk:  n.disk(),
 		Phase: n.Phase(),
 	}
+	s.Database.Size = s.Disk.Models
 	if n.isOpen() != nil {
 		return s, nil
 	}
@@ -58,7 +60,7 @@ func (n *Node) Stats(ctx context.Context) (api.Stats, error) {
 	counted := n.count(&s)
 	s.Models = n.ModelStates()
 	opening := n.stream.Opening()
-	s.Log = api.LogStats{Identity: n.stream.Identity(), Head: uint64(n.head()), Bytes: size(filepath.Join(n.stream.Dir(), "jetstream")), Unclean: !opening.Clean}
+	s.Log = api.LogStats{Identity: n.stream.Identity(), Head: uint64(n.head()), Bytes: s.Disk.Log, Unclean: !opening.Clean}
 	if !opening.Clean {
 		s.Notes = append(s.Notes, unclean(opening))
 	}
