@@ -36,7 +36,7 @@ func (n *Node) Doctor(ctx context.Context, deep bool, tell func(api.Line)) (any,
 	}
 	began := n.now()
 	x := &examination{node: n, findings: []api.Finding{}}
-	checks := []func(context.Context) error{x.folder, x.log, x.spool, x.models}
+	checks := []func(context.Context) error{x.folder, x.copies, x.log, x.spool, x.models}
 	if deep {
 		checks = append(checks, x.chain, x.index)
 	}
@@ -68,6 +68,18 @@ func (x *examination) folder(context.Context) error {
 	if reserve := int64(n.cfg.ReserveMB) << 20; free < reserve {
 		x.find("disk.reserve", api.Broken, "free some space, or lower the setting reserve_mb; hooks are kept in the spool until then, and go in by themselves",
 			"%d MB of disk are free, %d MB are kept free: the log takes nothing in", free>>20, reserve>>20)
+	}
+	return nil
+}
+
+// manyCopies is from where copies of damaged files are worth a word.
+const manyCopies = 256 << 20
+
+// copies: what lost something is kept until a person takes it away.
+func (x *examination) copies(context.Context) error {
+	if kept := x.node.disk().Evidence; kept >= manyCopies {
+		x.find("disk.evidence", api.Note, "when nothing is to be had from them any more, remove folders in log/evidence; cmem log damage says what they are of",
+			"copies of damaged files take %d MB", kept>>20)
 	}
 	return nil
 }
