@@ -223,3 +223,41 @@ func BenchmarkOpenAt100k(b *testing.B) {
 		b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N), "ms/open")
 	})
 }
+
+// BenchmarkChain measures what the chain costs of an append: nonce, digest and link
+// of each envelope by themselves, and the appends of the same envelopes, in turn.
+func BenchmarkChain(b *testing.B) {
+	envs := spoken(b, 1000)
+	l := openedB(b, b.TempDir())
+	var chained, appended, one time.Duration
+	var chain Digest
+	var headers []string
+	rounds := 0
+	for b.Loop() {
+		start := cpuTime()
+		for range 10 {
+			headers = headers[:0]
+			for i := range envs {
+				n := newNonce()
+				chain = link(chain, inner(n, &envs[i]))
+				headers = append(headers, text.EncodeToString(n[:]), chain.String())
+			}
+		}
+		chained += (cpuTime() - start) / 10
+		start = cpuTime()
+		appendAll(b, l, envs)
+		appended += cpuTime() - start
+		began := time.Now()
+		for i := range 20 {
+			appendAll(b, l, envs[i:i+1])
+		}
+		one += time.Since(began) / 20
+		rounds++
+	}
+	events := float64(rounds * len(envs))
+	perEvent := float64(chained.Nanoseconds()) / events / 1000
+	b.ReportMetric(perEvent, "chain-cpu-us/event")
+	b.ReportMetric(float64(appended.Nanoseconds())/events/1000, "append-cpu-us/event")
+	b.ReportMetric(100*chained.Seconds()/appended.Seconds(), "%-of-cpu-in-batches")
+	b.ReportMetric(100*perEvent/(float64(one.Nanoseconds())/1000/float64(rounds)), "%-of-one-append")
+}

@@ -2,10 +2,7 @@ package streams
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"time"
 
 	"cmem/streams/block"
@@ -23,14 +20,13 @@ func (l *Log) CheckBlocks(ctx context.Context, pause func(ctx context.Context, t
 	if err != nil {
 		return 0, fmt.Errorf("check blocks: %w", err)
 	}
-	s, total := &survey{}, int64(0)
+	s, total, b := &survey{}, int64(0), &scanned{}
 	for i, name := range names {
 		began := time.Now()
-		n, err := s.readOpen(l.layout.block(name), i == len(names)-1)
-		if err != nil {
+		if err := s.fill(b, l.layout.block(name), i == len(names)-1); err != nil {
 			return total, fmt.Errorf("check blocks: %w", err)
 		}
-		total += n
+		total += int64(len(b.data))
 		if err := pause(ctx, time.Since(began)); err != nil {
 			return total, err
 		}
@@ -40,27 +36,6 @@ func (l *Log) CheckBlocks(ctx context.Context, pause func(ctx context.Context, t
 		l.suspect(&b)
 	}
 	return total, nil
-}
-
-// readOpen reads a block that the server has open. Where it still writes, what
-// follows the last whole record is on its way.
-func (s *survey) readOpen(path string, newest bool) (int64, error) {
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil // the server put something smaller in its place
-	}
-	if err != nil {
-		return 0, err
-	}
-	b, err := scanBlock(path, data, s.see)
-	if err != nil {
-		return 0, err
-	}
-	if n := len(b.report.Damage); newest && n > 0 && b.report.Damage[n-1].Before == 0 {
-		b.report.Damage = b.report.Damage[:n-1]
-	}
-	s.blocks = append(s.blocks, b)
-	return int64(len(data)), nil
 }
 
 // suspect names what is damaged in a block.

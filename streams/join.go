@@ -93,6 +93,20 @@ func (j *joiner) take(m stored) (a assembled, ok bool) {
 	return a, true
 }
 
+// pass is take for a message in one piece whose link was read, and follows what
+// came before without a gap: it needs no joining. It gives the claim the chain
+// before it; false leaves the message for take.
+func (j *joiner) pass(c *claim) bool {
+	if c.sequence != j.next || len(j.run) > 0 || j.within || !j.anchored {
+		return false
+	}
+	j.next++
+	j.messages++
+	j.bytes += int64(len(c.data))
+	c.previous, j.previous = j.previous, c.chain
+	return true
+}
+
 // skipTo notes that nothing came for the sequences before s.
 func (j *joiner) skipTo(s uint64, reason string) {
 	if s > j.next {

@@ -92,11 +92,17 @@ const evidenceTime = "20060102T150405.000000000Z"
 func (l *Log) keepEvidence(blocks []surveyed, reason string) (*Finding, error) {
 	now := time.Now().UTC()
 	f := &Finding{Found: now, Reason: reason, Server: l.server, Lost: []Lost{}, Evidence: filepath.Join(l.layout.evidence(), now.Format(evidenceTime))}
+	for _, b := range blocks {
+		f.Blocks = append(f.Blocks, b.name)
+	}
+	if dir, err := l.layout.sameEvidence(blocks); err != nil || dir != "" {
+		f.Evidence = dir
+		return f, err
+	}
 	if err := os.MkdirAll(f.Evidence, 0o700); err != nil {
 		return nil, err
 	}
 	for _, b := range blocks {
-		f.Blocks = append(f.Blocks, b.name)
 		if err := copyFile(filepath.Join(f.Evidence, b.name), l.layout.block(b.name), true); err != nil {
 			return nil, err
 		}
@@ -146,6 +152,9 @@ func (l *Log) mend(s *survey, damaged []surveyed, f *Finding) error {
 		if err := durable.WriteFileVia(f.Evidence, l.layout.block(b.name), mended[i], 0o600); err != nil {
 			return err
 		}
+	}
+	if err := l.layout.thinEvidence(); err != nil {
+		l.log.Warn("old copies of damaged files were not removed", "err", err)
 	}
 	return l.dropIndex()
 }

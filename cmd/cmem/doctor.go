@@ -98,4 +98,5 @@ func (a *app) sayDiagnosis(d api.Diagnosis) {
 	if len(d.Findings) == 0 {
 		a.say("nothing is wrong")
 	}
+	a.say("disk: %s", used(d.Disk))
 }

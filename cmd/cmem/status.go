@@ -53,6 +53,7 @@ func (a *app) showStatus(s api.Stats) {
 	a.say("memory    %s, %s, %s, %s, %s", counted(d.Sessions, "session"), counted(d.Prompts, "prompt"), counted(d.ToolUses, "tool use"), counted(d.Observations, "observation"), counted(d.Summaries, "summary"))
 	a.say("models    %s; %s on the disk", models(s.Models), size(d.Size))
 	a.say("spool     %s", waiting(s.Spool))
+	a.say("disk      %s", used(s.Disk))
 	a.showHooks(s.Hooks)
 	for _, n := range s.Notes {
 		a.say("note      %s", n)
@@ -99,6 +100,18 @@ func (a *app) showHooks(h api.HookStats) {
 		}
 		a.say("          %s", line)
 	}
+}
+
+// used says where the bytes are; what is usually nothing is left out then.
+func used(d api.DiskStats) string {
+	out := fmt.Sprintf("log %s, read models %s, spool %s", size(d.Log), size(d.Models), size(d.Spool))
+	if d.Evidence > 0 {
+		out += ", copies of damaged files " + size(d.Evidence)
+	}
+	if d.Nets > 0 {
+		out += ", kept from the last starts " + size(d.Nets)
+	}
+	return out + "; " + size(d.Free) + " are free"
 }
 
 func times(n int64) string {

@@ -93,7 +93,7 @@ func startStore(path string) (*store, error) {
 		return nil, err
 	}
 	s.workers = new(sync.WaitGroup)
-	for range runtime.GOMAXPROCS(0) {
+	for range min(runtime.GOMAXPROCS(0), runtime.NumCPU()) {
 		s.workers.Go(func() { index.AnalysisWorker(*s.queue) })
 	}
 	return s, nil

@@ -27,6 +27,8 @@ import (
 type Models interface {
 	Records(f func(*records.Store) error) error
 	Search(f func(*search.Index) error) error
+	// ModelStates says how far each is; nothing is read for it.
+	ModelStates() []Model
 }
 
 // Status tells about the worker.

@@ -46,6 +46,7 @@ type Diagnosis struct {
 	Findings     []Finding `json:"findings"`
 	Deep         bool      `json:"deep"`
 	Healthy      bool      `json:"healthy"` // nothing worse than a note
+	Disk         DiskStats `json:"disk"`
 	Milliseconds int64     `json:"milliseconds"`
 }
 

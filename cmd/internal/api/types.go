@@ -54,6 +54,7 @@ type Stats struct {
 	Models   []Model       `json:"models"`
 	Spool    SpoolStats    `json:"spool"`
 	Hooks    HookStats     `json:"hooks"`
+	Disk     DiskStats     `json:"disk"`
 	Phase    Progress      `json:"phase"`
 	Notes    []string      `json:"notes,omitempty"` // what a person should know
 }
@@ -90,6 +91,16 @@ type LogStats struct {
 	Head     uint64 `json:"head"`
 	Bytes    int64  `json:"bytes"`             // of its files on the disk
 	Unclean  bool   `json:"unclean,omitempty"` // the stop before this start was not a clean one
+}
+
+// DiskStats is where the bytes of the data folder are.
+type DiskStats struct {
+	Log      int64 `json:"log"`      // the log's own files
+	Models   int64 `json:"models"`   // read models, with one old build of each
+	Spool    int64 `json:"spool"`    // what waits, is held, or is no event
+	Evidence int64 `json:"evidence"` // copies of damaged files as they were found
+	Nets     int64 `json:"nets"`     // what the last starts kept and the log no longer shares
+	Free     int64 `json:"free"`     // on the disk
 }
 
 // SpoolStats are the files that wait to enter the log, and those that could not.

@@ -18,6 +18,7 @@ var kinds = []string{
 	"lost-events", "duplicate-events", "encoding", "payload-shape", "transcripts", "exit2-loop", "hook-blocking",
 	"project-identity", "privacy", "search", "time", "lib-fsnotify", "lib-cobra",
 	"lib-nats", "lib-bbolt", "lib-bleve", "port-lock", "multi-host",
+	"storage-growth",
 }
 
 var faultID = regexp.MustCompile(`^[a-z]+-\d{2}$`)

@@ -95,9 +95,7 @@ const (
 // checkBlocks is a loop of its own: it ends with ctx.
 func (n *Node) checkBlocks(ctx context.Context) {
 	for rest(ctx, checkAfter) == nil {
-		read, err := n.stream.CheckBlocks(ctx, func(ctx context.Context, took time.Duration) error {
-			return rest(ctx, took*checkShare)
-		})
+		read, err := n.stream.CheckBlocks(ctx, checkPace)
 		if err != nil && ctx.Err() == nil {
 			n.log.Warn("the log's blocks were not checked", "err", err)
 		}
@@ -107,6 +105,9 @@ func (n *Node) checkBlocks(ctx context.Context) {
 		}
 	}
 }
+
+// checkPace rests after a block that took so long.
+func checkPace(ctx context.Context, took time.Duration) error { return rest(ctx, took*checkShare) }
 
 func rest(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)

@@ -36,9 +36,9 @@ func (n *Node) Doctor(ctx context.Context, deep bool, tell func(api.Line)) (any,
 	}
 	began := n.now()
 	x := &examination{node: n, findings: []api.Finding{}}
-	checks := []func(context.Context) error{x.folder, x.log, x.spool, x.models}
+	checks := []func(context.Context) error{x.folder, x.copies, x.log, x.spool, x.models}
 	if deep && !halted {
-		checks = append(checks, x.blocks, x.chain, x.index)
+		checks = append(checks, x.chain, x.index)
 	}
 	for i, check := range checks {
 		tell(api.Line{Stage: "doctor", Done: int64(i), Total: int64(len(checks))})
@@ -47,7 +47,7 @@ func (n *Node) Doctor(ctx context.Context, deep bool, tell func(api.Line)) (any,
 			return nil, err
 		}
 	}
-	out := api.Diagnosis{Findings: x.findings, Deep: deep, Milliseconds: n.now().Sub(began).Milliseconds()}
+	out := api.Diagnosis{Findings: x.findings, Deep: deep, Disk: n.disk(), Milliseconds: n.now().Sub(began).Milliseconds()}
 	out.Healthy = out.Worst() < api.Warning
 	return out, nil
 }
@@ -68,6 +68,18 @@ func (x *examination) folder(context.Context) error {
 	if reserve := int64(n.cfg.ReserveMB) << 20; free < reserve {
 		x.find("disk.reserve", api.Broken, "free some space, or lower the setting reserve_mb; hooks are kept in the spool until then, and go in by themselves",
 			"%d MB of disk are free, %d MB are kept free: the log takes nothing in", free>>20, reserve>>20)
+	}
+	return nil
+}
+
+// manyCopies is from where copies of damaged files are worth a word.
+const manyCopies = 256 << 20
+
+// copies: what lost something is kept until a person takes it away.
+func (x *examination) copies(context.Context) error {
+	if kept := x.node.disk().Evidence; kept >= manyCopies {
+		x.find("disk.evidence", api.Note, "when nothing is to be had from them any more, remove folders in log/evidence; cmem log damage says what they are of",
+			"copies of damaged files take %d MB", kept>>20)
 	}
 	return nil
 }
@@ -149,7 +161,7 @@ func spoolFiles(dir home.Dir, now time.Time) (count int, oldest time.Duration, e
 }
 
 func (x *examination) models(context.Context) error {
-	for _, m := range x.node.models() {
+	for _, m := range x.node.ModelStates() {
 		switch {
 		case m.State == stateFailed:
 			x.find("model."+m.Name, api.Broken, "cmem rebuild", "%s cannot be kept up to date: %s", m.Name, m.Reason)

@@ -3,47 +3,33 @@ package worker
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"cmem/cmd/internal/api"
+	"cmem/projections"
 	"cmem/projections/records"
 	"cmem/projections/search"
 	"cmem/streams"
 )
 
-// blocks reads every file of the log.
-func (x *examination) blocks(ctx context.Context) error {
-	before := len(x.node.stream.Gaps())
-	_, err := x.node.stream.CheckBlocks(ctx, func(ctx context.Context, _ time.Duration) error { return ctx.Err() })
-	if len(x.node.stream.Gaps()) > before {
-		x.gaps()
-	}
-	return err
-}
-
-// chain follows the log's own links and asks the id table for every id on the way:
-// one that is missing there is taken in twice when it comes again.
+// chain reads every file of the log, follows the log's own links, and asks the id
+// table for every id on the way: one that is missing there is taken in twice when
+// it comes again.
 func (x *examination) chain(ctx context.Context) error {
 	upto, err := x.node.records.position()
 	if err != nil {
 		return err
 	}
-	missing, examples := 0, []string(nil)
-	r, err := x.node.stream.Verify(ctx, func(ids []string, at streams.Position) error {
+	ids := idCheck{records: x.node.records}
+	r, err := x.node.stream.Verify(ctx, func(some []string, at streams.Position) error {
 		x.node.touch()
 		if at > upto {
 			return nil // records are not there yet
 		}
-		held, _, err := table{x.node.records}.Lookup(ids)
-		for i, h := range held {
-			if !h.OK {
-				missing++
-				examples = append(examples, ids[i])
-			}
-		}
-		examples = examples[:min(len(examples), 20)]
-		return err
+		return ids.add(some)
 	})
+	if err == nil {
+		err = ids.ask()
+	}
 	if err != nil {
 		return err
 	}
@@ -53,10 +39,41 @@ func (x *examination) chain(ctx context.Context) error {
 	for _, p := range r.Broken {
 		x.find("log.chain", api.Broken, "keep the folder as it is and compare with a backup: somebody changed the log", "position %d is not what the chain was made of", p)
 	}
-	if missing > 0 {
-		x.find("records.ids", api.Broken, "cmem rebuild --only records", "%d events of the log are not in the id table", missing).Evidence = examples
+	if ids.missing > 0 {
+		x.find("records.ids", api.Broken, "cmem rebuild --only records", "%d events of the log are not in the id table", ids.missing).Evidence = ids.examples
 	}
 	return nil
+}
+
+// idCheck counts what the id table has not.
+type idCheck struct {
+	records  *track[projections.Entry, *records.Store]
+	waiting  []string
+	missing  int
+	examples []string
+}
+
+// idsAtOnce are asked for together: so many lie near each other in the table.
+const idsAtOnce = 64 << 10
+
+func (c *idCheck) add(ids []string) error {
+	if c.waiting = append(c.waiting, ids...); len(c.waiting) < idsAtOnce {
+		return nil
+	}
+	return c.ask()
+}
+
+func (c *idCheck) ask() error {
+	var missing []string
+	err := c.records.read(func(s *records.Store) (err error) {
+		missing, err = s.Missing(c.waiting)
+		return err
+	})
+	c.waiting = c.waiting[:0]
+	c.missing += len(missing)
+	c.examples = append(c.examples, missing...)
+	c.examples = c.examples[:min(len(c.examples), 20)]
+	return err
 }
 
 // index compares the documents of the index with those of records.

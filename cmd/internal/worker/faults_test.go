@@ -1,10 +1,12 @@
 package worker
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"cmem/cmd/internal/api"
 	"cmem/ingest/home"
 	"cmem/projections"
 	"cmem/projections/records"
@@ -33,6 +36,7 @@ func TestFaults(t *testing.T) {
 		"bbolt-10": aFailingStepIsTriedAgain,
 		"own-07":   func(t *testing.T) { mendsAll(t, "records.db: 0 bytes") },
 		"own-13":   func(t *testing.T) { mendsAll(t, damagesOf("search")...) },
+		"grow-01":  aMegabyteIsKeptOnce,
 		"grow-05":  oneNewEventIsOneStep,
 	} {
 		t.Run(id, f)
@@ -275,3 +279,55 @@ func big(session string, n int) []envelope.Envelope {
 }
 
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// aMegabyteIsKeptOnce: prompts of 1 MB of words that nothing repeats are whole in
+// the log alone, read models keep what their caps let through, and status and
+// doctor say how much that is.
+func aMegabyteIsKeptOnce(t *testing.T) {
+	const each = 1 << 20
+	count := 40
+	if raceEnabled || testing.Short() {
+		count = 8
+	}
+	dir := folder(t)
+	n := open(t, dir)
+	var input int64
+	r := rand.New(rand.NewPCG(5, 6))
+	for i := range count {
+		e := prompts(fmt.Sprint("grow-", i), 1)[0]
+		e.Body = bytes.Replace(e.Body, []byte("number0"), randomWords(r, each), 1)
+		input += int64(len(e.Body))
+		n.add(t, e)
+	}
+	found := n.countFound(t, "walrus")
+	s, err := n.Stats(t.Context())
+	if err != nil || s.Database.Prompts != count || found != count {
+		t.Errorf("%d prompts, %d found, want %d of each, %v", s.Database.Prompts, found, count, err)
+	}
+	out, err := n.Doctor(t.Context(), false, func(api.Line) {})
+	must(t, err)
+	d := out.(api.Diagnosis).Disk
+	if d.Log < input/4 || d.Log != s.Disk.Log || d.Models == 0 || d.Free == 0 {
+		t.Errorf("doctor says %+v, status %+v", d, s.Disk)
+	}
+	closed(t, n)
+	if all := size(string(dir)); float64(all) > 1.5*float64(input) {
+		t.Errorf("%d bytes are kept of %d", all, input)
+	}
+	// The read models have room to grow in; what they hold of a prompt is capped.
+	if models := size(dir.Read()); models > input/2 {
+		t.Errorf("read models take %d bytes of %d", models, input)
+	}
+}
+
+// randomWords are at least n bytes of words of five to nine letters.
+func randomWords(r *rand.Rand, n int) []byte {
+	out := make([]byte, 0, n+16)
+	for len(out) < n {
+		for range 5 + r.IntN(5) {
+			out = append(out, byte('a'+r.IntN(26)))
+		}
+		out = append(out, ' ')
+	}
+	return out
+}

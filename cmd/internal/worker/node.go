@@ -358,7 +358,7 @@ func (n *Node) Phase() api.Progress {
 	if p.Phase != api.PhaseReady {
 		return p
 	}
-	for _, m := range n.models() {
+	for _, m := range n.ModelStates() {
 		if m.State != stateReady {
 			p.Message = fmt.Sprintf("%s is %s, %d %%", m.Name, m.State, m.Percent)
 		}

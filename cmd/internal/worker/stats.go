@@ -16,7 +16,8 @@ import (
 	"cmem/streams/durable"
 )
 
-func (n *Node) models() []api.Model {
+// ModelStates says how far each read model is; none before the folder is open.
+func (n *Node) ModelStates() []api.Model {
 	if n.isOpen() != nil {
 		return nil
 	}
@@ -40,22 +41,24 @@ func (n *Node) Stats(ctx context.Context) (api.Stats, error) {
 			Version: config.Version, Instance: n.instance, PID: os.Getpid(), Running: n.stop != nil,
 			Uptime: int64(n.now().Sub(n.started).Seconds()), Socket: socket, Port: port,
 		},
-		Database: api.DatabaseStats{Path: n.dir.Read(), Size: size(n.dir.Read())},
+		Database: api.DatabaseStats{Path: n.dir.Read()},
 		Spool: api.SpoolStats{
 			Waiting: entries(n.dir.Spool()), Held: entries(n.dir.Held()), Corrupt: files(n.dir.Corrupt()),
 			Foreign: len(drain.Foreign(n.dir.Spool())),
 		},
 		Hooks: api.HookStats{Last: []api.HookSeen{}, Counters: n.hookCounters()},
+		Disk:  n.disk(),
 		Phase: n.Phase(),
 	}
+	s.Database.Size = s.Disk.Models
 	if n.isOpen() != nil {
 		return s, nil
 	}
 	// Counting first: what it finds damaged must not be called ready.
 	counted := n.count(&s)
-	s.Models = n.models()
+	s.Models = n.ModelStates()
 	opening, stop := n.stream.Opening(), n.tellStop()
-	s.Log = api.LogStats{Identity: n.stream.Identity(), Head: uint64(n.head()), Bytes: size(filepath.Join(n.stream.Dir(), "jetstream")), Unclean: stop != ""}
+	s.Log = api.LogStats{Identity: n.stream.Identity(), Head: uint64(n.head()), Bytes: s.Disk.Log, Unclean: stop != ""}
 	if stop != "" {
 		s.Notes = append(s.Notes, stop)
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"cmem/cmd/internal/api"
@@ -51,13 +52,14 @@ type track[T any, M replay.Model[T]] struct {
 	applying sync.Mutex
 	panicked bool // it was built again because of a panic; guarded by applying
 
+	at atomic.Uint64 // how far the model, or its build, has come
+
 	// mu guards what follows. Readers hold it while they use the model, so that
 	// a swap never closes it under them.
 	mu     sync.RWMutex
 	model  M
 	usable bool
 	doomed bool // the model is open, damaged, and closed once a new one is there
-	at     streams.Position
 	state  string
 	why    string    // why it was built again, or what failed
 	wanted bool      // a build is due
@@ -120,7 +122,8 @@ func (t *track[T, M]) want(why string) {
 	t.log.Warn("read model is built again", "model", t.name, "why", why)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.wanted, t.state, t.why, t.at = true, stateRebuilding, why, 0
+	t.wanted, t.state, t.why = true, stateRebuilding, why
+	t.note(0)
 }
 
 func (t *track[T, M]) due() bool {
@@ -136,7 +139,8 @@ func (t *track[T, M]) use(m M) (old M, had bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	old, had = t.model, t.usable || t.doomed
-	t.model, t.usable, t.doomed, t.wanted, t.state, t.at = m, true, false, false, stateReady, at.Position
+	t.model, t.usable, t.doomed, t.wanted, t.state = m, true, false, false, stateReady
+	t.note(at.Position)
 	return old, had
 }
 
@@ -179,7 +183,8 @@ func (t *track[T, M]) condemn(m M, err error) bool {
 	}
 	t.log.Warn("a read model is damaged and is built again", "model", t.name, "why", reason(err))
 	t.unread, t.why, t.built = reason(err), reason(err), time.Now()
-	t.usable, t.doomed, t.wanted, t.state, t.at = false, true, true, stateRebuilding, 0
+	t.usable, t.doomed, t.wanted, t.state = false, true, true, stateRebuilding
+	t.note(0)
 	if t.wake != nil {
 		t.wake()
 	}
@@ -213,7 +218,7 @@ func (t *track[T, M]) unavailable() *api.Error {
 	case stateFailed:
 		return api.Errorf(api.Internal, "%s cannot be used: %s", t.name, t.why)
 	case stateRebuilding:
-		return api.Errorf(api.Rebuilding, "%s is being rebuilt, %d %% done", t.name, percent(t.at, t.head()))
+		return api.Errorf(api.Rebuilding, "%s is being rebuilt, %d %% done", t.name, percent(t.reached(), t.head()))
 	}
 	return api.Errorf(api.Starting, "%s is not open yet", t.name)
 }
@@ -224,9 +229,10 @@ func (t *track[T, M]) status() api.Model {
 	head := t.head()
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	m := api.Model{Name: t.name, Position: uint64(t.at), State: t.state, Reason: t.why, Percent: percent(t.at, head)}
-	if head > t.at {
-		m.Behind = uint64(head - t.at)
+	at := t.reached()
+	m := api.Model{Name: t.name, Position: uint64(at), State: t.state, Reason: t.why, Percent: percent(at, head)}
+	if head > at {
+		m.Behind = uint64(head - at)
 	}
 	return m
 }
@@ -263,11 +269,11 @@ func (t *track[T, M]) config(tell func(streams.Position)) projections.Config {
 	}}
 }
 
-func (t *track[T, M]) note(at streams.Position) {
-	t.mu.Lock()
-	t.at = at
-	t.mu.Unlock()
-}
+// note keeps how far the model or its build has come. It waits for no reader: one
+// that waited would keep all others waiting with it.
+func (t *track[T, M]) note(at streams.Position) { t.at.Store(uint64(at)) }
+
+func (t *track[T, M]) reached() streams.Position { return streams.Position(t.at.Load()) }
 
 // catchUp applies all there is now. A model that turns out to be of another log
 // is built again; so is, once, one that panics at what it is fed: its readers
@@ -352,6 +358,7 @@ func (t *track[T, M]) failed(err error) error {
 
 // build makes the model from nothing. The caller holds applying.
 func (t *track[T, M]) build(ctx context.Context) error {
+	defer widen()()
 	t.mu.Lock()
 	t.state = stateRebuilding
 	t.mu.Unlock()
