@@ -105,6 +105,8 @@ func (l *Log) compareSeen(ctx context.Context, s *session) error {
 	for _, seen := range l.seen {
 		switch {
 		case seen.At.Position == 0:
+		case seen.At.Log != l.identity.Log && l.vouched():
+			// The head file knows this log: it is the other thing that is not of here.
 		case seen.At.Log != l.identity.Log:
 			l.stop(HaltOther, seen, head.Position)
 		case uint64(seen.At.Position) > l.committer.last:
@@ -120,6 +122,11 @@ func (l *Log) compareSeen(ctx context.Context, s *session) error {
 		}
 	}
 	return nil
+}
+
+// vouched: the head file is of this log.
+func (l *Log) vouched() bool {
+	return len(l.seen) > 0 && l.seen[0].Who == l.config.HeadFile && l.seen[0].At.Log == l.identity.Log && l.seen[0].At.Position > 0
 }
 
 // passes says whether the log goes through a checkpoint. What damage took can tell

@@ -194,3 +194,19 @@ func TestEveryBlockIsLookedAtWhenAskedTo(t *testing.T) {
 	defer l.Close()
 	tellsOnce(t, l, 21)
 }
+
+// A read model of another log is none of the log's business while the head file
+// knows the log.
+func TestAStrangeReadModelDoesNotHaltALogThatTheHeadFileKnows(t *testing.T) {
+	c, _ := logOf(t, 10)
+	_, other := logOf(t, 20)
+	c.Seen = []Seen{{Who: "the records", At: other}}
+	l, err := Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if l.Halted() != nil {
+		t.Error(l.Halted())
+	}
+}

@@ -208,9 +208,9 @@ func damages() map[string]func(t *testing.T, read string) {
 			must(t, os.Remove(read+"/records.db"), os.MkdirAll(read+"/records.db/x", 0o700))
 		},
 		"records.db: another bbolt database": anotherBolt,
-		"records.db: a newer schema":         replaced("schema1", "schema9"),
-		"records.db: an older schema":        replaced("schema1", "schema0"),
-		"records.db: no schema":              replaced("schema1", "scheme1"),
+		"records.db: a newer schema":         replaced("schema2", "schema9"),
+		"records.db: an older schema":        replaced("schema2", "schema0"),
+		"records.db: no schema":              replaced("schema2", "scheme1"),
 		"records.db: of another log":         otherLog,
 		"records.db: zero pages":             pages("records.db", func(p []byte) { clear(p) }, 4),
 		"records.db: held by another process": func(t *testing.T, read string) {
