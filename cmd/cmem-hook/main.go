@@ -5,12 +5,16 @@ package main
 
 import (
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"cmem/ingest/hook"
 )
 
 func main() {
+	// A reader that went away is no reason to end before the event is kept.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	self, _ := os.Executable() // "": then no worker is started
 	dir, _ := os.Getwd()       // "": then the payload has to name its folder
 	os.Exit(hook.Run(hook.Config{

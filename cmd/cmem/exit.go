@@ -36,6 +36,7 @@ const (
 	exitDamaged   = 14 // the log cannot be opened: its files are gone or damaged
 	exitFindings  = 15 // the doctor found something to do
 	exitInterrupt = 130
+	exitReader    = 141 // what shells say of a program that a broken pipe ended
 )
 
 // newExitCodes is the help topic that documents them.
@@ -60,6 +61,11 @@ func newExitCodes() *cobra.Command {
      before; nothing was touched
  15  cmem doctor found something to do
 130  interrupted
+141  whoever read the output went away; nothing else is wrong
+
+With --json, a command that fails before it has answered writes one object to
+standard output: error (the sentence, which is also on standard error), code,
+and exit_code.
 
 cmem hook always ends with 0: hosts take anything else for an order.`,
 	}
@@ -102,6 +108,10 @@ func exitCode(err error) int {
 	var usage usageError
 	if errors.As(err, &usage) {
 		return exitUsage
+	}
+	var unwritten outputError
+	if errors.As(err, &unwritten) && readerGone(unwritten.error) {
+		return exitReader
 	}
 	var child childError
 	if errors.As(err, &child) && child.code > 0 {

@@ -31,6 +31,7 @@ func hookArgs(args []string) ([]string, bool) {
 
 // runHook is cmem-hook in this program.
 func runHook(args []string) int {
+	outputsAnswer()
 	self, _ := os.Executable() // "": then no worker is started
 	dir, _ := os.Getwd()       // "": then the payload has to name its folder
 	return hook.Run(hook.Config{

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -50,7 +49,7 @@ func (a *app) newLogTail() *cobra.Command {
 						return err
 					}
 					a.say("%8d  %-24s  %-16s %-12s %-20s %6d bytes  %s%s", r.Position, r.Time, r.Type, r.Source, r.Event, r.Bytes, r.ID, keptOut(r))
-					return nil
+					return a.unwritten()
 				})
 			})
 		},
@@ -220,7 +219,7 @@ func (a *app) showDamage(all []api.LogDamage) {
 		a.say("nothing was ever found damaged in the log's files")
 	}
 	for _, d := range all {
-		a.say("%s, %s: %s", d.Found.Local().Format(time.DateTime), d.Reason, strings.Join(d.Files, ", "))
+		a.say("%s, %s: %s", a.local(d.Found), d.Reason, strings.Join(d.Files, ", "))
 		if d.Unfinished > 0 {
 			a.say("  %d bytes of an append that was never acknowledged were cut off; nothing is lost by that", d.Unfinished)
 		}
@@ -234,7 +233,7 @@ func (a *app) showLost(what string, all []api.LogLost) {
 	for _, l := range all {
 		a.say("  %s: positions %d to %d", what, l.First, l.Last)
 		for _, n := range l.Names {
-			a.say("    %s", strings.Join(nonEmpty(position(n.Position), n.ID, n.Type, n.Source, n.Session, moment(n.Time)), "  "))
+			a.say("    %s", strings.Join(nonEmpty(position(n.Position), n.ID, n.Type, n.Source, n.Session, a.local(n.Time)), "  "))
 		}
 	}
 }
@@ -244,13 +243,6 @@ func position(at uint64) string {
 		return ""
 	}
 	return strconv.FormatUint(at, 10)
-}
-
-func moment(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.Local().Format(time.DateTime)
 }
 
 func nonEmpty(all ...string) []string {

@@ -18,6 +18,7 @@ func main() {
 	if args, ok := hookArgs(os.Args[1:]); ok {
 		os.Exit(runHook(args))
 	}
+	outputsAnswer()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := execute(ctx, os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr}, os.Environ())
 	stop()

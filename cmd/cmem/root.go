@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"cmem/cmd/internal/api"
 	"cmem/cmd/internal/client"
@@ -38,21 +39,31 @@ type app struct {
 	data    string
 	json    bool
 	verbose bool
+
+	zoneSetting *string // read once
 }
 
 // execute runs one command line and gives its exit code.
 func execute(ctx context.Context, args []string, s stdio, environ []string) int {
+	out := &output{w: s.out}
+	s.out = out
 	a := &app{stdio: s, environ: environ}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(s.in)
-	root.SetOut(s.out)
 	root.SetErr(s.err)
-	err := root.ExecuteContext(ctx)
-	if err != nil {
+	err := out.judge(root.ExecuteContext(ctx))
+	if err == nil {
+		return exitOK
+	}
+	code := exitCode(err)
+	if code != exitReader {
 		fmt.Fprintln(s.err, "cmem: "+oneLine(err))
 	}
-	return exitCode(err)
+	if !out.begun && (a.json || asksJSON(args)) {
+		_ = a.print(a.failure(err, code)) // that it could not be written is told already
+	}
+	return code
 }
 
 // oneLine is an error as one line, without the stack that a panic may have
@@ -73,7 +84,7 @@ func (a *app) root() *cobra.Command {
 		SilenceErrors: true,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError{fmt.Errorf("there is no command %q; see cmem --help", args[0])}
+				return noCommand(args)
 			}
 			return nil
 		},
@@ -93,9 +104,12 @@ func (a *app) root() *cobra.Command {
 		a.newSearch(), a.newTimeline(), a.newShow(), a.newContext(), a.newLog(), a.newSpool(),
 		a.newSave(), a.newProject(), a.newConfig(), a.newDoctor(), a.newRepair(), a.newVersion(), newHook(),
 	)
+	root.SetOut(a.out) // here, since completion remembers it
+	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
 		strict(c)
 	}
+	root.SetHelpCommand(newHelp())
 	root.AddCommand(newExitCodes())
 	return root
 }
@@ -119,10 +133,50 @@ func strict(c *cobra.Command) {
 		c.RunE = func(*cobra.Command, []string) error { return nil }
 	}
 	c.Args = func(c *cobra.Command, args []string) error {
-		if err := check(c, args); err != nil {
+		if err := errors.Join(check(c, args), emptyFlags(c)); err != nil {
 			return usageError{err}
 		}
 		return nil
+	}
+}
+
+// emptyFlags: a flag that is given without a value is a variable that was not
+// set, and must not mean everything, or the folder in the home.
+func emptyFlags(c *cobra.Command) (err error) {
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if err == nil && f.Value.Type() == "string" && f.Value.String() == "" {
+			err = fmt.Errorf("--%s is empty: is a variable not set?", f.Name)
+		}
+	})
+	return err
+}
+
+func noCommand(words []string) error {
+	return usageError{fmt.Errorf("there is no command %q; see cmem --help", strings.Join(words, " "))}
+}
+
+// newHelp is cobra's help, except that a topic nobody knows is a mistake.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND]", Short: "Help about any command",
+		ValidArgsFunction: func(c *cobra.Command, args []string, _ string) (names []cobra.Completion, d cobra.ShellCompDirective) {
+			if topic, _, err := c.Root().Find(args); err == nil {
+				for _, sub := range topic.Commands() {
+					if sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand() {
+						names = append(names, cobra.CompletionWithDesc(sub.Name(), sub.Short))
+					}
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			topic, rest, err := c.Root().Find(args)
+			if err != nil || len(rest) > 0 || topic == nil {
+				return noCommand(args)
+			}
+			topic.InitDefaultHelpFlag()
+			return topic.Help()
+		},
 	}
 }
 
@@ -226,6 +280,7 @@ func (a *app) print(v any) error {
 }
 
 // say writes a line for people.
+// That it could not be written, the output knows.
 func (a *app) say(format string, args ...any) {
 	fmt.Fprintf(a.out, format+"\n", args...)
 }
@@ -274,6 +329,9 @@ func counted(n int, noun string) string {
 
 // terminal says whether out is one that a person looks at.
 func terminal(w io.Writer) bool {
+	if o, ok := w.(*output); ok {
+		w = o.w
+	}
 	f, ok := w.(*os.File)
 	if !ok {
 		return false

@@ -86,7 +86,7 @@ func waiting(s api.SpoolStats) string {
 func (a *app) showHooks(h api.HookStats) {
 	var last []string
 	for _, s := range h.Last {
-		last = append(last, fmt.Sprintf("%s %s at %s", s.Host, s.Event, a.local(s.Time)))
+		last = append(last, fmt.Sprintf("%s %s at %s", s.Host, s.Event, a.localStamp(s.Time)))
 	}
 	if len(last) == 0 {
 		last = []string{"nothing among the newest events"}
@@ -95,7 +95,7 @@ func (a *app) showHooks(h api.HookStats) {
 	for _, c := range h.Counters {
 		line := fmt.Sprintf("%s: %s", times(c.Count), c.Meaning)
 		if c.Last != "" {
-			line += ", last at " + a.local(c.Last)
+			line += ", last at " + a.localStamp(c.Last)
 		}
 		a.say("          %s", line)
 	}
@@ -106,19 +106,6 @@ func times(n int64) string {
 		return "once"
 	}
 	return fmt.Sprintf("%d times", n)
-}
-
-// local writes a time that travelled in this terminal's zone.
-func (a *app) local(stamp string) string {
-	t, err := time.Parse(time.RFC3339, stamp)
-	if err != nil {
-		return stamp
-	}
-	zone, err := api.ParseZone(a.zoneName(t), time.Local)
-	if err != nil {
-		zone = time.Local
-	}
-	return t.In(zone).Format("2006-01-02 15:04:05")
 }
 
 // size writes bytes for people.

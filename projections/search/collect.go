@@ -37,7 +37,10 @@ func (m *matcher) searching(matches int) *search.SearchContext {
 }
 
 // window is a time range in milliseconds, as documents' times are cut.
-type window struct{ from, to int64 }
+type window struct {
+	from, to int64
+	bounded  bool // on any side
+}
 
 const (
 	firstMilli = 0
@@ -45,7 +48,7 @@ const (
 )
 
 func newWindow(from, to time.Time) window {
-	w := window{firstMilli, lastMilli}
+	w := window{firstMilli, lastMilli, !from.IsZero() || !to.IsZero()}
 	if !from.IsZero() {
 		w.from = max(w.from, from.UnixMilli())
 	}
@@ -55,5 +58,7 @@ func newWindow(from, to time.Time) window {
 	return w
 }
 
-func (w window) open() bool           { return w == window{firstMilli, lastMilli} }
-func (w window) has(milli int64) bool { return w.from <= milli && milli < w.to }
+// has: a time that nobody told is in no range but all of time.
+func (w window) has(milli int64) bool {
+	return !w.bounded || milli != untold && w.from <= milli && milli < w.to
+}

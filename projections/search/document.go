@@ -78,8 +78,18 @@ func (c *content) size() int {
 // order is what a document is sorted by and told apart by.
 type order struct {
 	position streams.Position
-	milli    int64 // of its time, since 1970
+	milli    int64 // of its time, since 1970; or untold
 	hash     uint64
+}
+
+// untold is the time of what has none.
+const untold = 0
+
+func (o order) time() time.Time {
+	if o.milli == untold {
+		return time.Time{}
+	}
+	return time.UnixMilli(o.milli).UTC()
 }
 
 // encode packs seven bits a byte: sortable, and free of the byte that ends a

@@ -89,7 +89,7 @@ func newPage(q Query) *page {
 // unpacks the orders of a thousand documents, so by relevance it is put off until
 // all scores are known, and then read only where it decides.
 func (p *page) see(id index.IndexInternalID, score float64, orders index.DocValueReader) error {
-	if p.sort == Relevance && p.window.open() {
+	if p.sort == Relevance && !p.window.bounded {
 		p.total++
 		p.draw(scored{id.Value(), score})
 		return nil

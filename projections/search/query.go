@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	index "github.com/blevesearch/bleve_index_api"
 )
@@ -107,7 +106,7 @@ func (x *Index) result(m *matcher, q Query, r reading, a attempt, p *page) (Resu
 		if err != nil {
 			return res, err
 		}
-		res.Hits = append(res.Hits, Hit{Doc: d, Position: f.order.position, Time: time.UnixMilli(f.order.milli).UTC(), Score: f.score})
+		res.Hits = append(res.Hits, Hit{Doc: d, Position: f.order.position, Time: f.order.time(), Score: f.score})
 	}
 	if q.Snippets {
 		return res, x.snippets(res.Hits, m.matched(a))

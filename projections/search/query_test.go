@@ -162,6 +162,35 @@ func filtersChangeTheResult(t *testing.T) {
 	}
 }
 
+func TestWhatHasNoTimeIsInNoRangeOfTimes(t *testing.T) {
+	m := memory{}
+	for i, at := range []time.Time{{}, time.Date(2026, 1, 24, 20, 0, 0, 0, time.UTC)} {
+		d := records.Document{Doc: records.Doc{Kind: records.PromptDoc, ID: int64(i)}, Text: "needle", Time: at}
+		d.Position = streams.Position(i + 1)
+		m[d.Doc] = d
+	}
+	x := open(t, t.TempDir(), Config{Source: m})
+	fill(t, x, m, 10)
+	for name, c := range map[string]struct {
+		q    Query
+		want int
+	}{
+		"no range": {Query{}, 2}, "until now": {Query{To: time.Now()}, 1}, "since 1969": {Query{From: time.Unix(-1000, 0)}, 1},
+		"1970": {Query{From: time.Unix(0, 0), To: time.Unix(86400, 0)}, 0},
+	} {
+		c.q.Text = "needle"
+		res, err := x.Query(t.Context(), c.q)
+		if err != nil || res.Total != c.want || len(res.Hits) != c.want {
+			t.Errorf("%s: %+v, %v; want %d", name, res.Hits, err, c.want)
+		}
+		for _, h := range res.Hits {
+			if !h.Time.Equal(m[h.Doc].Time) {
+				t.Errorf("%s: %v has the time %v", name, h.Doc, h.Time)
+			}
+		}
+	}
+}
+
 // A word weighs more in the title than in the facts, the text and the paths.
 func TestPlacesWeigh(t *testing.T) {
 	m := memory{}

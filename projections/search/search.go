@@ -103,7 +103,7 @@ type Query struct {
 	Concepts []string
 	Files    []string  // a path suffix of whole segments matches; the last 8 count
 	Folder   bool      // Files name folders: their direct children match
-	From, To time.Time // From ≤ t < To, to the millisecond
+	From, To time.Time // From ≤ t < To, to the millisecond; what has no time is in no range
 	Sort     Sort
 	Offset   int
 	Limit    int  // 0 is DefaultLimit
@@ -117,7 +117,7 @@ const DefaultLimit = 20
 type Hit struct {
 	records.Doc
 	Position streams.Position
-	Time     time.Time // to the millisecond
+	Time     time.Time // to the millisecond; zero where none is known
 	Score    float64   // comparable within one result only
 	Snippet  string    // one line around the words found, "" if not asked for
 	Terms    []string  // what matched in the snippet, as it stands there

@@ -29,15 +29,22 @@ func ParseZone(name string, fallback *time.Location) (*time.Location, error) {
 // span is a stretch of time: from ≤ t < to.
 type span struct{ from, to time.Time }
 
-// The layouts a date may have, and how long the stretch is that it names: a day
-// is a whole day, an instant is itself.
+// days are the layouts that name whole days: one, or a month of them.
+var days = []struct {
+	layout        string
+	months, count int
+}{
+	{time.DateOnly, 0, 1},
+	{"2006/01/02", 0, 1},
+	{"2006-01", 1, 0},
+}
+
+// layouts are those that name moments, and how long the stretch is that each
+// names: a minute is a whole minute, an instant is itself.
 var layouts = []struct {
 	layout string
 	next   func(time.Time) time.Time
 }{
-	{time.DateOnly, func(t time.Time) time.Time { return t.AddDate(0, 0, 1) }},
-	{"2006/01/02", func(t time.Time) time.Time { return t.AddDate(0, 0, 1) }},
-	{"2006-01", func(t time.Time) time.Time { return t.AddDate(0, 1, 0) }},
 	{time.RFC3339Nano, instant},
 	{"2006-01-02T15:04Z07:00", minute},
 	{"2006-01-02T15:04:05.999999999", instant},
@@ -58,7 +65,7 @@ func parseDate(text string, zone *time.Location, now time.Time) (span, error) {
 	text = strings.TrimSpace(text)
 	day := func(offset int) span {
 		y, m, d := now.In(zone).Date()
-		return span{time.Date(y, m, d+offset, 0, 0, 0, 0, zone), time.Date(y, m, d+offset+1, 0, 0, 0, 0, zone)}
+		return span{dayBegins(y, m, d+offset, zone), dayBegins(y, m, d+offset+1, zone)}
 	}
 	switch strings.ToLower(text) {
 	case "today":
@@ -74,12 +81,37 @@ func parseDate(text string, zone *time.Location, now time.Time) (span, error) {
 		t := time.UnixMilli(n)
 		return span{t, t.Add(time.Millisecond)}, nil
 	}
+	for _, l := range days {
+		if t, err := time.Parse(l.layout, text); err == nil {
+			y, m, d := t.Date()
+			return span{dayBegins(y, m, d, zone), dayBegins(y, m+time.Month(l.months), d+l.count, zone)}, nil
+		}
+	}
 	for _, l := range layouts {
 		if t, err := time.ParseInLocation(l.layout, text, zone); err == nil {
 			return span{t, l.next(t)}, nil
 		}
 	}
 	return span{}, fmt.Errorf("%s is not a date: give 2026-01-24, 2026-01-24T15:04:05Z, today or yesterday", quote(text))
+}
+
+// dayBegins is the first moment of a day in zone. Where the clocks go forward at
+// midnight, that is not 00:00; where they go back to it, it is the first 00:00 of
+// two. A day that a zone left out begins where the next one does.
+func dayBegins(y int, m time.Month, d int, zone *time.Location) time.Time {
+	wall := time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+	const reach = 36 * time.Hour // no day is further from UTC's, however it begins
+	for t := wall.Add(-reach); ; {
+		_, end := t.In(zone).ZoneBounds()
+		_, offset := t.In(zone).Zone()
+		if at := wall.Add(-time.Duration(offset) * time.Second); end.IsZero() || at.Before(end) {
+			if at.Before(t) {
+				at = t // the clocks went over midnight: the day begins with the new offset
+			}
+			return at.In(zone)
+		}
+		t = end
+	}
 }
 
 // dateRange reads start, end and day; an end includes the stretch it names, so
@@ -106,7 +138,7 @@ func dateRange(start, end, day string, zone *time.Location, now time.Time) (span
 		}
 		r.to = s.to
 	}
-	if !r.from.IsZero() && !r.to.IsZero() && !r.from.Before(r.to) {
+	if start != "" && end != "" && !r.from.Before(r.to) && start != end {
 		return r, Errorf(Invalid, "the start date %s is after the end date %s", quote(start), quote(end))
 	}
 	return r, nil
