@@ -160,7 +160,7 @@ func (t *Transcriber) occurrence(typ string, raw []byte) string {
 func (t *Transcriber) fill(e *envelope.Envelope, raw []byte) bool {
 	body, removed := t.cfg.Redactor.JSON(raw)
 	body, gone := cut.Strings(body, cut.MaxText, t.cfg.Key.Digest)
-	e.Body, e.Redactions = body, removals(append(removed, gone...))
+	e.Body, e.Redactions = body, redact.Attribute(append(removed, gone...))
 	return len(removed) > 0
 }
 
@@ -181,24 +181,12 @@ func (t *Transcriber) shorten(e *envelope.Envelope) {
 	}
 	for limit := cut.MaxUnknown / 4; limit >= 64; limit /= 4 {
 		if body, gone := cut.Strings(e.Body, limit, t.cfg.Key.Digest); len(body) <= cut.MaxUnknown {
-			e.Body, e.Redactions = body, removals(append(before, gone...))
+			e.Body, e.Redactions = body, redact.Attribute(append(before, gone...))
 			return
 		}
 	}
 	body, gone := cut.Text(e.Body, cut.MaxUnknown, t.cfg.Key.Digest)
-	e.Body, e.Redactions, e.ContentType = body, removals(append(before, gone...)), "text/plain"
-}
-
-// removals is the attribute; "" for none.
-func removals(removed []redact.Removal) string {
-	if len(removed) == 0 {
-		return ""
-	}
-	text, err := json.Marshal(removed)
-	if err != nil {
-		return "" // of names and numbers: cannot happen
-	}
-	return string(text)
+	e.Body, e.Redactions, e.ContentType = body, redact.Attribute(append(before, gone...)), "text/plain"
 }
 
 // word is a short text from the file: redacted like any other.
@@ -220,7 +208,7 @@ func (t *Transcriber) broken(v transcript.Value) Transcribed {
 	}
 	text, removed := t.cfg.Redactor.JSON(v.Raw)
 	body, gone := cut.Text(text, cut.MaxUnknown, t.cfg.Key.Digest)
-	e.Body, e.Redactions = body, removals(append(removed, gone...))
+	e.Body, e.Redactions = body, redact.Attribute(append(removed, gone...))
 	return Transcribed{Envelope: e, Redacted: len(removed) > 0}
 }
 

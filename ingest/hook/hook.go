@@ -103,7 +103,7 @@ func (r *run) run() {
 		fmt.Fprintf(r.cfg.Stderr, "cmem-hook: unknown host %q; one of %s\n", args.host, strings.Join(host.Names(), ", "))
 		r.count("hook-unknown-host")
 	}
-	in := readInput(r.cfg.Stdin, idleInput, maxPayload, r.fit)
+	in := readInput(r.cfg.Stdin, forHosts, maxPayload, r.fit)
 	if known {
 		r.print(r.handle(in))
 	}

@@ -3,12 +3,18 @@ package hook
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
+	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
 	"time"
 	"unicode/utf16"
+
+	"cmem/ingest/internal/cut"
 )
 
 func TestInput(t *testing.T) {
@@ -36,7 +42,7 @@ func TestInput(t *testing.T) {
 			"at once": strings.NewReader(c.in), "byte by byte": iotest.OneByteReader(strings.NewReader(c.in)),
 			"with an error": io.MultiReader(strings.NewReader(c.in), iotest.ErrReader(io.ErrUnexpectedEOF)),
 		} {
-			got := readInput(r, time.Minute, maxPayload, nil)
+			got := readInput(r, patience{time.Minute, time.Hour}, maxPayload, nil)
 			if string(got.value) != c.value || string(got.rest) != c.rest {
 				t.Errorf("%s, %s: got %.80q, %.80q", c.name, how, got.value, got.rest)
 			}
@@ -57,7 +63,7 @@ func TestInputUTF16(t *testing.T) {
 				b.Write([]byte{byte(u >> 8), byte(u)})
 			}
 		}
-		if got := readInput(&b, time.Minute, maxPayload, nil); string(got.value) != `{"a":"ü"}` {
+		if got := readInput(&b, patience{time.Minute, time.Hour}, maxPayload, nil); string(got.value) != `{"a":"ü"}` {
 			t.Errorf("little %v: got %q, %q", order, got.value, got.rest)
 		}
 	}
@@ -68,7 +74,7 @@ func TestInputDoesNotWaitForTheEnd(t *testing.T) {
 	r, w := io.Pipe()
 	defer r.Close()
 	go w.Write([]byte(`{"a":1}`))
-	if got := readInput(r, time.Hour, maxPayload, nil); string(got.value) != `{"a":1}` {
+	if got := readInput(r, patience{time.Hour, time.Hour}, maxPayload, nil); string(got.value) != `{"a":1}` {
 		t.Errorf("got %q", got.value)
 	}
 }
@@ -80,10 +86,46 @@ func TestInputThatNeverComes(t *testing.T) {
 		if half != "" {
 			go w.Write([]byte(half))
 		}
-		if got := readInput(r, 50*time.Millisecond, maxPayload, nil); got.value != nil || string(got.rest) != half {
+		if got := readInput(r, patience{50 * time.Millisecond, time.Hour}, maxPayload, nil); got.value != nil || string(got.rest) != half {
 			t.Errorf("%q: got %q, %q", half, got.value, got.rest)
 		}
 		r.Close()
+	}
+}
+
+// TestInputThatDripsEndsInTime: the next byte always comes soon, the end never.
+func TestInputThatDripsEndsInTime(t *testing.T) {
+	for _, limit := range []int{maxPayload, 8} {
+		r, w := io.Pipe()
+		go func() {
+			for _, err := w.Write([]byte(`{"a":"`)); err == nil; {
+				_, err = w.Write([]byte("x"))
+			}
+		}()
+		got := readInput(r, patience{time.Hour, 50 * time.Millisecond}, limit, nil)
+		if got.value != nil || !strings.HasPrefix(string(got.rest), `{"a":"`) || got.late == got.large {
+			t.Errorf("limit %d: got %q, late %v, large %v", limit, got.rest, got.late, got.large)
+		}
+		r.Close()
+	}
+}
+
+func TestAHookEndsBeforeItsHostLosesPatience(t *testing.T) {
+	if rest := hostTimeout - forHosts.whole; forHosts.next > forHosts.whole || rest < 3*time.Second {
+		t.Errorf("%v of %s leaves %s", forHosts, hostTimeout, rest)
+	}
+	text, err := os.ReadFile("../../docs/INSTALL.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := regexp.MustCompile(`"timeout": (\d+)`).FindAllStringSubmatch(string(text), -1)
+	if len(given) < 5 {
+		t.Errorf("the installation names %d timeouts", len(given))
+	}
+	for _, g := range given {
+		if n, err := strconv.Atoi(g[1]); err != nil || time.Duration(n)*time.Second < hostTimeout {
+			t.Errorf("the installation gives a hook %s s", g[1])
+		}
 	}
 }
 
@@ -93,12 +135,12 @@ func TestInputTooLarge(t *testing.T) {
 		const begin, end = `{"session_id":"s","x":"`, `"}`
 		return io.MultiReader(strings.NewReader(begin), io.LimitReader(zeros{}, int64(size-len(begin)-len(end))), strings.NewReader(end))
 	}
-	if got := readInput(payload(limit), time.Minute, limit, nil); len(got.value) != limit || got.large {
+	if got := readInput(payload(limit), patience{time.Minute, time.Hour}, limit, nil); len(got.value) != limit || got.large {
 		t.Errorf("at the limit: value %d, large %v", len(got.value), got.large)
 	}
-	big := payload(limit + 1)
-	got := readInput(big, time.Minute, limit, nil)
-	if got.value != nil || !got.large || len(got.rest) > limit || !strings.HasPrefix(string(got.rest), `{"session_id":"s"`) {
+	big := payload(limit + 1 + 3<<20)
+	got := readInput(big, patience{time.Minute, time.Hour}, limit, nil)
+	if got.value != nil || !got.large || got.more != 1+3<<20 || len(got.rest) != limit || !strings.HasPrefix(string(got.rest), `{"session_id":"s"`) {
 		t.Errorf("above: value %d, rest %d, large %v", len(got.value), len(got.rest), got.large)
 	}
 	if rest, err := io.Copy(io.Discard, big); rest != 0 || err != nil {
@@ -106,6 +148,20 @@ func TestInputTooLarge(t *testing.T) {
 	}
 	if maxPayload != 64<<20 {
 		t.Errorf("the limit is %d", maxPayload)
+	}
+}
+
+// TestWhatIsCutOfALargePayloadIsCountedToItsEnd: also what was only read away.
+func TestWhatIsCutOfALargePayloadIsCountedToItsEnd(t *testing.T) {
+	const begin, size, kept = `{"session_id":"s-1","hook_event_name":"PostToolUse","x":"`, maxPayload + 5<<20, cut.MaxUnknown/10*6 + cut.MaxUnknown/10*3
+	b := newBench(t)
+	b.run("claude-code", "PostToolUse", io.MultiReader(strings.NewReader(begin), io.LimitReader(zeros{}, size-int64(len(begin)))))
+	all := b.envelopes()
+	if len(all) != 1 {
+		t.Fatalf("%d envelopes", len(all))
+	}
+	if want := fmt.Sprintf(`[{"kind":"cut","bytes":%d}]`, size-kept); all[0].Redactions != want || !strings.Contains(string(all[0].Body), fmt.Sprintf("[%d more bytes", 5<<20)) {
+		t.Errorf("%s, want %s; body ends %q", all[0].Redactions, want, all[0].Body[len(all[0].Body)-100:])
 	}
 }
 

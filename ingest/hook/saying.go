@@ -21,6 +21,7 @@ type saying struct {
 	raw    []byte // before redaction; names, never written
 	json   bool
 	large  bool
+	more   int // of a large one: bytes that were not kept
 	source string
 	key    identity.Key
 	keyed  bool // the key is the home's
@@ -28,7 +29,7 @@ type saying struct {
 }
 
 func (r *run) saying(in input) *saying {
-	s := &saying{run: r, raw: in.value, json: true, large: in.large, source: r.host.Name}
+	s := &saying{run: r, raw: in.value, json: true, large: in.large, more: in.more, source: r.host.Name}
 	if in.value == nil {
 		s.raw, s.json = in.rest, false
 		r.count("undecodable-payload")
@@ -103,11 +104,7 @@ func (s *saying) received() envelope.Envelope {
 	e.Origin, _ = s.redact.Text(s.where().String())
 	var removed []redact.Removal
 	e.Body, e.ContentType, removed = s.body()
-	if len(removed) > 0 {
-		if text, err := json.Marshal(total(removed)); err == nil {
-			e.Redactions = string(text)
-		}
-	}
+	e.Redactions = redact.Attribute(removed)
 	return e
 }
 
@@ -126,6 +123,10 @@ func (s *saying) body() (body []byte, contentType string, removed []redact.Remov
 		limit = cut.MaxUnknown
 	}
 	body, gone := cut.Text(body, limit, s.key.Digest)
+	if s.more > 0 {
+		body = fmt.Appendf(body, "\n[%d more bytes were over the limit of a payload and not read]\n", s.more)
+		gone = append(gone, redact.Removal{Kind: "cut", Bytes: s.more})
+	}
 	contentType = "text/plain"
 	if !utf8.Valid(body) {
 		contentType = "application/octet-stream"
@@ -134,22 +135,6 @@ func (s *saying) body() (body []byte, contentType string, removed []redact.Remov
 }
 
 func (s *saying) known() bool { return s.host.Known == nil || s.host.Known(s.said.Event) }
-
-// total sums removals by kind, in the order in which the kinds came.
-func total(removed []redact.Removal) []redact.Removal {
-	var sums []redact.Removal
-next:
-	for _, r := range removed {
-		for i := range sums {
-			if sums[i].Kind == r.Kind {
-				sums[i].Bytes += r.Bytes
-				continue next
-			}
-		}
-		sums = append(sums, r)
-	}
-	return sums
-}
 
 // skippedBy is the envelope that says what a rule kept out: no text, no path.
 func (s *saying) skippedBy(rule filter.Rule) envelope.Envelope {
@@ -167,7 +152,7 @@ func (s *saying) filterEvent() filter.Event {
 		Command: jsonscan.Text(jsonscan.Get(input, "command")),
 		Cwd:     s.said.Cwd, GitRoot: where.Root, ProjectName: where.Display(),
 		Paths: s.said.Paths, Prompt: s.said.Prompt, IsPrompt: s.said.IsPrompt, Agent: s.said.Agent,
-		Time: s.captured, Bytes: int64(len(s.raw)),
+		Time: s.captured, Bytes: int64(len(s.raw) + s.more),
 	}
 	if s.said.Tool != "" {
 		e.ToolID = s.said.ID

@@ -6,13 +6,20 @@ import (
 )
 
 // Limits on standard input.
-const (
-	maxPayload = 64 << 20 // more is read away, and kept as an excerpt
-	// idleInput is how long the next bytes may take. A host writes its payload
-	// at once, but on a busy machine it was seen to need more than a second for
-	// it; one that opens a pipe and never writes must not hold us for long.
-	idleInput = 5 * time.Second
-)
+const maxPayload = 64 << 20 // more is read away, and kept as an excerpt
+
+// patience is how long input is waited for: the next bytes, and all of it.
+type patience struct{ next, whole time.Duration }
+
+// forHosts: a host writes its payload at once, but on a busy machine it was seen to
+// need more than a second for it; one that opens a pipe and never writes, or drips,
+// must not hold us until the host loses its own patience: it kills a hook that is
+// late, and then nothing is kept. docs/INSTALL.md gives hooks hostTimeout; what is
+// left of it beside the whole is for the disk, the worker and the context.
+var forHosts = patience{next: 4 * time.Second, whole: 6 * time.Second}
+
+// hostTimeout is the least that a host should let a hook take.
+const hostTimeout = 10 * time.Second
 
 // input is what standard input gave.
 type input struct {
@@ -22,6 +29,7 @@ type input struct {
 	noise bool   // there was something else before the object
 	odd   bool   // the object has nothing that a host's payload has
 	large bool   // over the limit
+	more  int    // large: how many bytes came behind it, as far as they came
 	late  bool   // no end and no object came in time
 }
 
@@ -31,7 +39,7 @@ func (in input) empty() bool { return in.value == nil && len(in.rest) == 0 }
 // the end: some hosts keep the pipe open. Of more than limit bytes it keeps the
 // first. The reading goroutine ends with the process where the reader blocks for
 // ever; otherwise with the input.
-func readInput(r io.Reader, idle time.Duration, limit int, judge func([]byte) fit) input {
+func readInput(r io.Reader, wait patience, limit int, judge func([]byte) fit) input {
 	if r == nil {
 		return input{}
 	}
@@ -40,29 +48,37 @@ func readInput(r io.Reader, idle time.Duration, limit int, judge func([]byte) fi
 	go feed(r, pieces, enough)
 
 	f := newFinder(judge)
-	timer := time.NewTimer(idle)
+	timer, end := time.NewTimer(wait.next), time.NewTimer(wait.whole)
 	defer timer.Stop()
+	defer end.Stop()
 	for {
 		select {
 		case p, more := <-pieces:
 			if !more {
 				return f.input()
 			}
-			timer.Reset(idle)
-			if len(f.buf)+len(p) > limit {
-				f.buf = append(f.buf, p[:limit-len(f.buf)]...)
-				readAway(pieces, timer.C)
-				return input{rest: f.rest(), large: true}
+			timer.Reset(wait.next)
+			if n := limit - len(f.buf); len(p) > n {
+				f.buf = append(f.buf, p[:n]...)
+				more := len(p) - n + readAway(pieces, timer.C, end.C)
+				return input{rest: f.rest(), large: true, more: more}
 			}
 			if value, ok := f.add(p); ok {
 				return input{value: value, noise: !f.blank(f.buf[:f.start])}
 			}
 		case <-timer.C:
-			in := f.input()
-			in.late = in.value == nil
-			return in
+			return f.late()
+		case <-end.C:
+			return f.late()
 		}
 	}
+}
+
+// late is what there is when it took too long.
+func (f *finder) late() input {
+	in := f.input()
+	in.late = in.value == nil
+	return in
 }
 
 // input is what there is when nothing more comes: the object that is likely the
@@ -97,16 +113,19 @@ func (f *finder) input() input {
 	return input{rest: f.rest(), cut: cut}
 }
 
-// readAway lets a host write to the end, so that it sees no broken pipe.
-func readAway(pieces <-chan []byte, idle <-chan time.Time) {
+// readAway lets a host write to the end, so that it sees no broken pipe, and says
+// how much that was.
+func readAway(pieces <-chan []byte, idle, end <-chan time.Time) (n int) {
 	for {
 		select {
-		case _, more := <-pieces:
-			if !more {
-				return
+		case p, more := <-pieces:
+			if n += len(p); !more {
+				return n
 			}
 		case <-idle:
-			return
+			return n
+		case <-end:
+			return n
 		}
 	}
 }

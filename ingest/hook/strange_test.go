@@ -57,7 +57,7 @@ func TestALineOfALogDoesNotKeepTheHookWaiting(t *testing.T) {
 	go w.Write([]byte(`{"level":"info"}` + real))
 	run := run{}
 	run.host, _ = host.Hook("claude-code")
-	if got := readInput(r, time.Hour, maxPayload, run.fit); string(got.value) != real || !got.noise {
+	if got := readInput(r, patience{time.Hour, time.Hour}, maxPayload, run.fit); string(got.value) != real || !got.noise {
 		t.Errorf("got %q, noise %v", got.value, got.noise)
 	}
 }
