@@ -92,12 +92,6 @@ func whyEmpty(ctx context.Context, peer *client.Client, key, name string) (strin
 	return fmt.Sprintf("what happened in the project %s is kept, but no turn of it has made an observation or a summary yet; turns make them when they end (cmem search --project finds what is there)", name), nil
 }
 
-// projectHere is the key of the working folder's project.
-func projectHere() (string, error) {
-	o, err := projectOrigin()
-	return o.Key(), err
-}
-
 // projectOrigin is the working folder's project.
 func projectOrigin() (project.Origin, error) {
 	dir, err := os.Getwd()

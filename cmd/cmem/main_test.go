@@ -203,6 +203,13 @@ func (p *place) dial(t testing.TB) *client.Client {
 	return c
 }
 
+// newWorker starts the worker and gives its API.
+func (p *place) newWorker(t testing.TB) *client.Client {
+	t.Helper()
+	p.run("start")
+	return p.dial(t)
+}
+
 // found says whether the worker finds a word.
 func found(t testing.TB, c *client.Client, word string) bool {
 	t.Helper()

@@ -28,11 +28,11 @@ func (a *app) newSave() *cobra.Command {
 				return usageError{errors.New("there is no text to save")}
 			}
 			if r.Project == "" {
-				here, err := projectHere()
+				here, err := projectOrigin()
 				if err != nil {
 					return err
 				}
-				r.Project = here
+				r.Project, r.Origin = here.Key(), here.String()
 			}
 			return a.with(c.Context(), func(peer *client.Client) error {
 				var out api.SaveAnswer

@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -63,6 +66,58 @@ func TestAnUncleanStopIsToldOnce(t *testing.T) {
 	p.run("stop")
 	if out := p.run("status"); strings.Contains(out, "not a clean one") {
 		t.Errorf("after a stop: %s", out)
+	}
+}
+
+// The command that meets the stop may have another question to answer.
+func TestAnUncleanStopIsToldUntilSomebodyHeardIt(t *testing.T) {
+	for _, args := range [][]string{{"status"}, {"doctor"}} {
+		p := newPlace(t)
+		p.run("start")
+		p.kill()
+		p.run("search", "anything")
+		p.run("log", "verify")
+		if out := p.run(args...); !strings.Contains(out, "not a clean one") || !strings.Contains(out, "the stop before the start of 20") {
+			t.Errorf("cmem %v after other commands: %s", args, out)
+		}
+		if out := p.run("status"); strings.Contains(out, "not a clean one") {
+			t.Errorf("it was told already: %s", out)
+		}
+		p.run("start")
+		p.kill()
+		p.run("search", "anything")
+		p.run("start")
+		for range 2 {
+			if out := p.run("status"); !strings.Contains(out, "not a clean one") {
+				t.Errorf("a worker forgets what it was asked: %s", out)
+			}
+		}
+	}
+}
+
+func TestWhatOnlyHasAnEntrysNameIsCountedOnce(t *testing.T) {
+	p := newPlace(t)
+	p.run("status")
+	name := func(n int) string { return fmt.Sprintf("%019d-%d-%016x.json", n, n, n) }
+	if err := errors.Join(
+		syscall.Mkfifo(filepath.Join(p.dir, "spool", name(1)), 0o600),
+		os.Symlink("/etc/hostname", filepath.Join(p.dir, "spool", name(2))),
+		os.Mkdir(filepath.Join(p.dir, "spool", name(3)), 0o700),
+		os.MkdirAll(filepath.Join(p.dir, "spool", "held"), 0o700),
+	); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(p.dir, "spool", "held", name(4)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s := p.stats().Spool; s.Waiting != 0 || s.Held != 0 || s.Foreign != 3 {
+		t.Errorf("counted %+v", s)
+	}
+	if out := p.run("spool", "retry"); !strings.HasPrefix(out, "0 events") {
+		t.Error(out)
+	}
+	if out := p.run("doctor"); !strings.Contains(out, "3 files in") || strings.Contains(out, "wait in the spool") {
+		t.Error(out)
 	}
 }
 

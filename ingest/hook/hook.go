@@ -165,9 +165,7 @@ func (r *run) identify(in input) {
 	if r.said.Event == "" {
 		r.said.Event = r.event
 	}
-	if r.said.Cwd == "" {
-		r.said.Cwd = r.cfg.Dir
-	}
+	r.said.Cwd = project.Place(r.said.Cwd, r.cfg.Dir)
 }
 
 // put brings the event into the spool, or the fact that a filter kept it out.

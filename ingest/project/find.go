@@ -16,6 +16,14 @@ const maxPath = 4096
 // Find looks the origin of a folder up in files. It always gives an answer: for
 // a folder that is gone, by its text and what is left of the folders above it.
 func Find(cwd string) Origin {
+	o := find(cwd)
+	for _, p := range []*string{&o.Cwd, &o.Root, &o.Main, &o.Name, &o.Worktree} {
+		*p = exact(*p)
+	}
+	return o
+}
+
+func find(cwd string) Origin {
 	if cwd == "" {
 		return Origin{}
 	}

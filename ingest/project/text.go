@@ -1,14 +1,16 @@
 package project
 
 import (
+	"fmt"
 	"path"
 	"strings"
+	"unicode/utf8"
 )
 
 // FromText gives the origin of a folder known by its name only: from another
 // machine, another system, or gone. It looks at no file. branch may be "".
 func FromText(cwd, branch string) Origin {
-	if cwd == "" {
+	if nowhere(cwd) {
 		return Origin{}
 	}
 	o := Origin{Cwd: bounded(cwd), Branch: line(branch)}
@@ -29,8 +31,29 @@ func FromText(cwd, branch string) Origin {
 }
 
 // bounded bounds a path.
-func bounded(cwd string) string {
-	return strings.ToValidUTF8(cwd[:min(len(cwd), maxPath)], "\uFFFD")
+func bounded(cwd string) string { return exact(cwd[:min(len(cwd), maxPath)]) }
+
+// nowhere says that a path leads from a folder that is not told to that folder or
+// out of it: everybody's "." is another one.
+func nowhere(cwd string) bool {
+	cwd = path.Clean(slashed(cwd))
+	return cwd == "." || cwd == ".." || strings.HasPrefix(cwd, "../")
+}
+
+// exact writes bytes that are no UTF-8 as U+FFFD and their two digits, since JSON
+// has no way to say them and would make two folders one.
+func exact(p string) string {
+	if utf8.ValidString(p) {
+		return p
+	}
+	var b strings.Builder
+	for i, r := range p {
+		b.WriteRune(r)
+		if r == utf8.RuneError && !strings.HasPrefix(p[i:], "\uFFFD") {
+			fmt.Fprintf(&b, "%02x", p[i])
+		}
+	}
+	return b.String()
 }
 
 // worktreeMark gives where a path leaves a repository for a work tree that

@@ -160,6 +160,15 @@ func (b *batch) projectGiven(key string) (uint64, error) {
 	return b.project(place{key: key, name: path.Base(slashed(key)), path: slashed(key), guessed: true})
 }
 
+// projectOfNote is the project that a note is given to; its origin, where it has
+// one, knows the name.
+func (b *batch) projectOfNote(key string) (uint64, error) {
+	if p, ok := readOrigin(b.envelope.Origin); ok && p.key == key {
+		return b.project(p)
+	}
+	return b.projectGiven(key)
+}
+
 // nameProject gives a project that only its key was known of its name.
 func (b *batch) nameProject(no uint64, p place) error {
 	x, err := b.projects.get(no)
@@ -310,7 +319,7 @@ func (b *batch) saved(f *event.Fact, body *event.MemorySaved) error {
 		o.Title = head(line, 120)
 	}
 	if body.Project != "" {
-		no, err := b.projectGiven(body.Project)
+		no, err := b.projectOfNote(body.Project)
 		if err != nil {
 			return err
 		}

@@ -300,6 +300,7 @@ type SaveRequest struct {
 	Text     string          `json:"text"`
 	Title    string          `json:"title,omitempty"`
 	Project  string          `json:"project,omitempty"`
+	Origin   string          `json:"origin,omitempty"`   // the project's folder, in project.Origin's form: where its name comes from if nothing else of it is known
 	Metadata json.RawMessage `json:"metadata,omitempty"` // accepted for claude-mem's clients, not kept
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"cmem/cmd/internal/api"
 	"cmem/ingest/home"
-	"cmem/ingest/spool"
 	"cmem/ingest/spool/drain"
 	"cmem/streams"
 	"cmem/streams/durable"
@@ -76,9 +75,8 @@ func (x *examination) folder(context.Context) error {
 func (x *examination) log(context.Context) error {
 	n := x.node
 	x.halted()
-	opening := n.stream.Opening()
-	if !opening.Clean {
-		x.find("log.unclean", api.Note, "nothing: what was acknowledged is there", "the worker before this one was killed")
+	if stop := n.tellStop(); stop != "" {
+		x.find("log.unclean", api.Note, "nothing: what was acknowledged is there", "%s", stop)
 	}
 	findings, err := n.stream.Findings()
 	if err != nil {
@@ -140,18 +138,14 @@ func (x *examination) spool(context.Context) error {
 	return nil
 }
 
-func spoolFiles(dir home.Dir, now time.Time) (waiting int, oldest time.Duration, err error) {
-	all, err := os.ReadDir(dir.Spool())
-	for _, e := range all {
-		if _, ours := spool.ParseName(e.Name()); !ours || !e.Type().IsRegular() {
-			continue
-		}
-		waiting++
-		if info, err := os.Stat(filepath.Join(dir.Spool(), e.Name())); err == nil {
+func spoolFiles(dir home.Dir, now time.Time) (count int, oldest time.Duration, err error) {
+	waiting, err := drain.Entries(dir.Spool())
+	for _, name := range waiting {
+		if info, err := os.Stat(filepath.Join(dir.Spool(), name)); err == nil {
 			oldest = max(oldest, now.Sub(info.ModTime()))
 		}
 	}
-	return waiting, oldest, err
+	return len(waiting), oldest, err
 }
 
 func (x *examination) models(context.Context) error {

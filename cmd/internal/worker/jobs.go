@@ -5,10 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"cmem/cmd/internal/api"
-	"cmem/ingest/spool"
+	"cmem/ingest/spool/drain"
 	"cmem/projections"
 	"cmem/projections/records"
 	"cmem/replay"
@@ -28,24 +27,11 @@ func (n *Node) RetrySpool(ctx context.Context) (moved int, err error) {
 	if err := n.isPrepared(); err != nil {
 		return 0, err
 	}
-	names, err := os.ReadDir(n.dir.Held())
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return 0, err
-	}
-	for _, e := range names {
-		if _, ours := spool.ParseName(e.Name()); !ours {
-			continue
-		}
-		if err := os.Rename(filepath.Join(n.dir.Held(), e.Name()), filepath.Join(n.dir.Spool(), e.Name())); err != nil {
-			return moved, err
-		}
-		moved++
+	if moved, err = drain.Retry(n.dir.Spool()); err != nil {
+		return moved, err
 	}
 	if moved == 0 {
 		return 0, nil
-	}
-	if err := errors.Join(durable.SyncDir(n.dir.Spool()), durable.SyncDir(n.dir.Held())); err != nil {
-		return moved, err
 	}
 	n.drainer.Nudge()
 	return moved, n.drainer.RunOnce(ctx)

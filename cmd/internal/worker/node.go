@@ -47,6 +47,7 @@ type Node struct {
 	// What follows is set by open, once, before opened is closed.
 	opened   chan struct{}
 	stream   *streams.Log
+	unclean  *unclean // a stop that somebody is to be told of
 	records  *track[projections.Entry, *records.Store]
 	search   *track[records.Change, *search.Index]
 	contexts *track[records.Change, *contextModel]
@@ -120,9 +121,7 @@ func (n *Node) open(ctx context.Context) (err error) {
 		return err
 	}
 	n.trouble(n.halt())
-	if opening := n.stream.Opening(); !opening.Clean {
-		n.log.Warn(unclean(opening))
-	}
+	n.meetStop()
 	for _, found := range n.stream.Opening().Found {
 		n.log.Warn("log", "found", found)
 	}

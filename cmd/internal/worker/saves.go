@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"cmem/cmd/internal/api"
 	"cmem/ingest"
+	"cmem/ingest/project"
 	"cmem/projections/records"
 	"cmem/streams"
 	"cmem/streams/envelope"
@@ -31,8 +34,11 @@ func (n *Node) Save(ctx context.Context, r api.SaveRequest) (api.SaveAnswer, err
 	if named != r.Project && strings.TrimSpace(named) == "" {
 		return api.SaveAnswer{}, api.Errorf(api.Invalid, "nothing is left of the project's name without its private parts")
 	}
-	project, name, err := n.projectFor(named)
+	to, name, err := n.projectFor(named)
 	if err != nil {
+		return api.SaveAnswer{}, err
+	}
+	if err := checkOrigin(r); err != nil {
 		return api.SaveAnswer{}, err
 	}
 	text := n.clean(strings.TrimSpace(r.Text))
@@ -48,9 +54,9 @@ func (n *Node) Save(ctx context.Context, r api.SaveRequest) (api.SaveAnswer, err
 		return api.SaveAnswer{}, err
 	}
 	e := envelope.Envelope{
-		ID:   "memory/" + key.ContentHash([]byte(project+"\x00"+text)),
+		ID:   "memory/" + key.ContentHash([]byte(to+"\x00"+text)),
 		Type: envelope.MemorySaved, Source: own, Time: n.now(),
-		Body: body(event.MemorySaved{Title: title, Text: text, Project: project}),
+		Body: body(event.MemorySaved{Title: title, Text: text, Project: to}), Origin: n.clean(r.Origin),
 	}
 	results, err := n.ingester.Add(ctx, e)
 	if err != nil {
@@ -59,7 +65,7 @@ func (n *Node) Save(ctx context.Context, r api.SaveRequest) (api.SaveAnswer, err
 	if err := n.settle(ctx); err != nil {
 		return api.SaveAnswer{}, err
 	}
-	o, err := n.savedAs(e.ID, project, results[0].Position)
+	o, err := n.savedAs(e.ID, to, results[0].Position)
 	if err != nil {
 		return api.SaveAnswer{}, err
 	}
@@ -69,6 +75,18 @@ func (n *Node) Save(ctx context.Context, r api.SaveRequest) (api.SaveAnswer, err
 		out.Message = fmt.Sprintf("This memory is there already, as observation #%d", o.ID)
 	}
 	return out, nil
+}
+
+// checkOrigin: a note's origin tells of the note's project, or of nothing.
+func checkOrigin(r api.SaveRequest) error {
+	if r.Origin == "" {
+		return nil
+	}
+	o, err := project.Parse(r.Origin)
+	if err != nil || o.Key() != r.Project {
+		return api.Errorf(api.Invalid, "the origin is not one of the project")
+	}
+	return nil
 }
 
 // titleOf is the beginning of a note without a title.
@@ -93,12 +111,31 @@ func (n *Node) projectFor(name string) (key, shown string, err error) {
 			key, shown = p.Key, p.Name
 		case errors.Is(err, records.ErrNoProject):
 			key, shown = name, name
+			return checkName(name)
 		default:
 			return api.ProjectError(name, err)
 		}
 		return nil
 	})
 	return key, shown, err
+}
+
+// maxName is as long as a path can be, since paths are names of projects.
+const maxName = 4096
+
+// checkName looks at a name that would begin a project: it is shown in lists.
+func checkName(name string) error {
+	switch {
+	case strings.TrimSpace(name) == "":
+		return api.Errorf(api.Invalid, "a project's name must not be blank")
+	case len(name) > maxName:
+		return api.Errorf(api.Invalid, "a project's name must not be over %d bytes", maxName)
+	case strings.ContainsFunc(name, func(r rune) bool {
+		return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control) || r == utf8.RuneError
+	}):
+		return api.Errorf(api.Invalid, "a project's name must be one line of text, without control characters: %.80q", name)
+	}
+	return nil
 }
 
 // savedAs finds the observation of a saved note: at its position if it is new,
@@ -135,7 +172,7 @@ func (n *Node) Move(ctx context.Context, r api.MoveRequest) (api.MoveAnswer, err
 	if err := n.isPrepared(); err != nil {
 		return api.MoveAnswer{}, err
 	}
-	to, _, err := n.projectFor(r.To)
+	to, _, err := n.projectFor(n.clean(r.To))
 	if err != nil {
 		return api.MoveAnswer{}, err
 	}

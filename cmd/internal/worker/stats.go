@@ -10,11 +10,9 @@ import (
 
 	"cmem/cmd/internal/api"
 	"cmem/cmd/internal/config"
-	"cmem/ingest/spool"
 	"cmem/ingest/spool/drain"
 	"cmem/projections/records"
 	"cmem/projections/search"
-	"cmem/streams"
 	"cmem/streams/durable"
 )
 
@@ -56,10 +54,10 @@ func (n *Node) Stats(ctx context.Context) (api.Stats, error) {
 	// Counting first: what it finds damaged must not be called ready.
 	counted := n.count(&s)
 	s.Models = n.models()
-	opening := n.stream.Opening()
-	s.Log = api.LogStats{Identity: n.stream.Identity(), Head: uint64(n.head()), Bytes: size(filepath.Join(n.stream.Dir(), "jetstream")), Unclean: !opening.Clean}
-	if !opening.Clean {
-		s.Notes = append(s.Notes, unclean(opening))
+	opening, stop := n.stream.Opening(), n.tellStop()
+	s.Log = api.LogStats{Identity: n.stream.Identity(), Head: uint64(n.head()), Bytes: size(filepath.Join(n.stream.Dir(), "jetstream")), Unclean: stop != ""}
+	if stop != "" {
+		s.Notes = append(s.Notes, stop)
 	}
 	s.Notes = append(s.Notes, opening.Found...)
 	last, err := n.lastHooks(ctx)
@@ -101,15 +99,6 @@ func (n *Node) count(s *api.Stats) error {
 		}
 		return err
 	})
-}
-
-// unclean tells a person that the process that had the log before was killed.
-func unclean(o streams.Opening) string {
-	const said = "the stop before this start was not a clean one (killed, or the power was cut)"
-	if len(o.Found) > 0 {
-		return said + "; the log was looked over, and what was found is told here"
-	}
-	return said + "; the log was looked over, and nothing that it had acknowledged is lost"
 }
 
 // advice says what a person should know and do.
@@ -163,15 +152,11 @@ func size(dir string) (sum int64) {
 	return sum
 }
 
-// entries counts the spool files in dir.
-func entries(dir string) (n int) {
-	all, _ := os.ReadDir(dir)
-	for _, e := range all {
-		if _, ok := spool.ParseName(e.Name()); ok {
-			n++
-		}
-	}
-	return n
+// entries counts the events in a folder of the spool. That it cannot be read, the
+// doctor says.
+func entries(dir string) int {
+	names, _ := drain.Entries(dir)
+	return len(names)
 }
 
 func files(dir string) (n int) {

@@ -127,8 +127,8 @@ func (p *pass) list() ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		switch _, ours := spool.ParseName(e.Name()); {
-		case ours && e.Type().IsRegular():
+		switch {
+		case isEntry(e):
 			names = append(names, e.Name())
 		case foreign(e):
 			p.report.Foreign++
@@ -136,6 +136,27 @@ func (p *pass) list() ([]string, error) {
 	}
 	p.forget(names)
 	return names, nil // ReadDir sorts, and names sort by capture time
+}
+
+// Entries names the events in a folder of the spool, oldest capture first. A folder
+// that is not there holds none. What only has an entry's name, like a link, is
+// none: Once leaves it alone too.
+func Entries(dir string) (names []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		if isEntry(e) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
+}
+
+func isEntry(e fs.DirEntry) bool {
+	_, named := spool.ParseName(e.Name())
+	return named && e.Type().IsRegular()
 }
 
 // Foreign names what lies in a spool folder and is not the spool's, sorted. It is
@@ -151,8 +172,7 @@ func Foreign(dir string) (names []string) {
 }
 
 func foreign(e fs.DirEntry) bool {
-	_, entry := spool.ParseName(e.Name())
-	return !(entry && e.Type().IsRegular()) && !ownName(e.Name())
+	return !isEntry(e) && !ownName(e.Name())
 }
 
 // ownName: a folder or file of the spool that is no entry.

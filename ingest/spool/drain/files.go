@@ -46,7 +46,7 @@ func Retry(dir string) (int, error) {
 	}
 	n := 0
 	for _, e := range entries {
-		if _, ours := spool.ParseName(e.Name()); !ours || exists(filepath.Join(dir, e.Name())) {
+		if !isEntry(e) || exists(filepath.Join(dir, e.Name())) {
 			continue
 		}
 		if rerr := os.Rename(filepath.Join(held, e.Name()), filepath.Join(dir, e.Name())); rerr != nil {
@@ -55,7 +55,7 @@ func Retry(dir string) (int, error) {
 		}
 		n++
 	}
-	return n, errors.Join(err, durable.SyncDir(dir))
+	return n, errors.Join(err, durable.SyncDir(held), durable.SyncDir(dir))
 }
 
 // sweep removes temporary files that are too old to be still written. Their
