@@ -43,7 +43,7 @@ var innerNames = []string{"values", "plain", "plaintext", "raw", "data", "text",
 
 // secret redacts a string value whose place promises a secret.
 func (w *walker) secret(t jsontext.Token, p promise, how style) {
-	text, changed := w.clean(t)
+	text, changed := w.clean(t, nil)
 	if text == nil {
 		text = jsontext.Decode(w.src, t)
 	}
@@ -154,7 +154,7 @@ func (w *walker) argument(t jsontext.Token, text []byte) {
 	for _, s := range w.find(line) {
 		if s.start >= from && s.end <= from+len(text) {
 			out := cutOut(text, []span{{s.start - from, s.end - from, s.kind, s.weight}}, w.sum)
-			w.put(t, w.text(out, w.nesting, w.sum))
+			w.put(t, w.text(out, w.nesting, w.sum, nil))
 			return
 		}
 	}

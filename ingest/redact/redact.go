@@ -8,7 +8,8 @@
 //   - a value is judged by its place too: its name, the name of the list or object
 //     it stands in, the option before it; so are numbers named as passwords, which
 //     become strings;
-//   - tags fail closed: an unclosed one hides all to the end of its string;
+//   - tags fail closed: an unclosed one hides all to the end of its string, and an
+//     unclosed private one all to the end of the message's blocks of text;
 //   - all else stays byte for byte, except that strings which are no valid JSON
 //     (raw control bytes, lone surrogates, bad UTF-8) are made valid;
 //   - redacting twice changes nothing the second time;
@@ -63,7 +64,7 @@ func (r *Redactor) JSON(raw []byte) (out []byte, removed []Removal) {
 	out, ok := w.walk(raw)
 	if !ok {
 		sum = tally{}
-		out = r.text(raw, 0, &sum)
+		out = r.text(raw, 0, &sum, nil)
 	}
 	return out, sum.removals()
 }
@@ -72,7 +73,7 @@ func (r *Redactor) JSON(raw []byte) (out []byte, removed []Removal) {
 func (r *Redactor) Text(s string) (string, []Removal) {
 	var sum tally
 	in := []byte(s)
-	out := r.text(in, 0, &sum)
+	out := r.text(in, 0, &sum, nil)
 	return string(out), sum.removals()
 }
 
@@ -81,8 +82,8 @@ func (r *Redactor) Text(s string) (string, []Removal) {
 const maxNesting = 4
 
 // text redacts one decoded text that stands at the given depth of JSON in
-// strings. It gives s itself if nothing is to be done.
-func (r *Redactor) text(s []byte, nesting int, sum *tally) []byte {
+// strings. It gives s itself if nothing is to be done. left: see removeTags.
+func (r *Redactor) text(s []byte, nesting int, sum *tally, left *carry) []byte {
 	found := scan(s)
 	if found&findMedia != 0 {
 		s = dataURLs(s, sum)
@@ -92,7 +93,7 @@ func (r *Redactor) text(s []byte, nesting int, sum *tally) []byte {
 	}
 	if found&findZero != 0 && zerosBetween(s) {
 		var inner tally
-		if out := r.text(bytes.ReplaceAll(s, []byte{0}, nil), nesting, &inner); len(inner) > 0 {
+		if out := r.text(bytes.ReplaceAll(s, []byte{0}, nil), nesting, &inner, left); len(inner) > 0 {
 			sum.merge(inner)
 			return out
 		}
@@ -110,7 +111,7 @@ func (r *Redactor) text(s []byte, nesting int, sum *tally) []byte {
 		}
 	}
 	if found&(findTag|findEscape) != 0 {
-		s = removeTags(s, sum)
+		s = removeTags(s, sum, left)
 	}
 	return r.secrets(s, sum)
 }

@@ -46,10 +46,11 @@ type tag struct {
 // (<pri<private>…</private>vate>); nobody writes those but to get around us.
 const maxRounds = 8
 
-// removeTags takes out all tags and what they hide.
-func removeTags(s []byte, sum *tally) []byte {
+// removeTags takes out all tags and what they hide. left is told what private
+// region is open at the end; it may be nil.
+func removeTags(s []byte, sum *tally, left *carry) []byte {
 	for range maxRounds {
-		out := removeOnce(s, sum)
+		out := removeOnce(s, sum, left)
 		if len(out) == len(s) {
 			return s
 		}
@@ -58,11 +59,14 @@ func removeTags(s []byte, sum *tally) []byte {
 	if t, ok := nextTag(s, 0); ok {
 		sum.add(tagNames[t.name], len(s)-t.start)
 		s = s[:t.start]
+		if left != nil && t.name == private && t.role == opens {
+			left[t.form]++
+		}
 	}
 	return s
 }
 
-func removeOnce(s []byte, sum *tally) []byte {
+func removeOnce(s []byte, sum *tally, left *carry) []byte {
 	var out []byte
 	last, pos := 0, 0
 	for {
@@ -72,7 +76,11 @@ func removeOnce(s []byte, sum *tally) []byte {
 		}
 		pos = t.end
 		if t.role == opens {
-			pos = regionEnd(s, t)
+			r := region{own: t, hidden: 1}
+			r.depth[t.name][t.form] = 1
+			if pos, ok = r.end(s, t.end); !ok && left != nil {
+				*left = r.depth[private]
+			}
 		}
 		sum.add(tagNames[t.name], pos-t.start)
 		out = append(out, s[last:t.start]...)
@@ -84,32 +92,37 @@ func removeOnce(s []byte, sum *tally) []byte {
 	return append(out, s[last:]...)
 }
 
-// regionEnd finds where the region opened by t ends: where t and every private
-// tag opened inside are closed, else the end of s.
-func regionEnd(s []byte, open tag) int {
-	var depth [len(tagNames)][forms]int
-	depth[open.name][open.form] = 1
-	hidden := 1
-	for pos := open.end; ; {
+// region is text inside tags: how many are open, of each name and form.
+type region struct {
+	own    tag // the one that opened it; of others only private ones count
+	depth  [len(tagNames)][forms]int
+	hidden int // sum of depth
+}
+
+// end finds where the region ends that s is inside of from pos on: where its own
+// tag and every private one opened inside are closed. false: it does not, and the
+// end of s is given.
+func (r *region) end(s []byte, pos int) (int, bool) {
+	for {
 		t, ok := nextTag(s, pos)
 		if !ok {
-			return len(s)
+			return len(s), false
 		}
 		pos = t.end
-		own := t.name == open.name && t.form == open.form
+		own := t.name == r.own.name && t.form == r.own.form
 		if !own && t.name != private {
 			continue
 		}
-		switch d := &depth[t.name][t.form]; {
+		switch d := &r.depth[t.name][t.form]; {
 		case t.role == opens:
 			*d++
-			hidden++
+			r.hidden++
 		case t.role == closes && *d > 0:
 			*d--
-			hidden--
+			r.hidden--
 		}
-		if hidden == 0 {
-			return t.end
+		if r.hidden == 0 {
+			return t.end, true
 		}
 	}
 }

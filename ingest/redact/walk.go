@@ -25,6 +25,8 @@ type walker struct {
 type bracketed struct {
 	media   int32 // where an object's media type stands
 	array   bool
+	block   bool    // an object's type is that of a block of text
+	carry   carry   // what the blocks of an array left open
 	inherit promise // what the name of the whole says of values inside
 	pair    promise // what the member "name" says of the member "value"
 	option  promise // what an array's last string says of the next
@@ -33,7 +35,7 @@ type bracketed struct {
 
 // memberKey is what the key just read says of its value.
 type memberKey struct {
-	media, data         bool // names a media type; names base64 bytes
+	media, data, text   bool // names a type; names base64 bytes; names a block's text
 	pairName, pairValue bool // "name", "value"
 	secret              promise
 }
@@ -86,21 +88,21 @@ func (w *walker) put(t jsontext.Token, text []byte) {
 
 // plain redacts a key, or a string whose key says nothing.
 func (w *walker) plain(t jsontext.Token) {
-	if text, changed := w.clean(t); changed {
+	if text, changed := w.clean(t, nil); changed {
 		w.put(t, text)
 	}
 }
 
 // clean gives a string's text without what must not be kept. changed says that
-// the string cannot stay as it stands; else text may be nil.
-func (w *walker) clean(t jsontext.Token) (text []byte, changed bool) {
+// the string cannot stay as it stands; else text may be nil. left: see removeTags.
+func (w *walker) clean(t jsontext.Token, left *carry) (text []byte, changed bool) {
 	sound := jsontext.Sound(w.src, t)
 	hidden := t.Marks&jsontext.Unicode != 0
 	if sound && !hidden && len(w.user) == 0 && scan(w.src[t.Start+1:t.End-1]) == 0 {
 		return nil, false
 	}
 	before := w.sum.total()
-	text = w.text(jsontext.Decode(w.src, t), w.nesting, w.sum)
+	text = w.text(jsontext.Decode(w.src, t), w.nesting, w.sum, left)
 	return text, !sound || w.sum.total() != before
 }
 
@@ -117,9 +119,11 @@ func (t tally) total() int {
 func (w *walker) value(t jsontext.Token, next jsontext.Scanner) {
 	switch k := w.key; {
 	case k.media:
-		if isMediaType(jsontext.Decode(w.src, t)) && t.Start < math.MaxInt32 {
+		kind := jsontext.Decode(w.src, t)
+		if isMediaType(kind) && t.Start < math.MaxInt32 {
 			w.in().media = int32(t.Start)
 		}
+		w.in().block = w.in().block || isBlockType(kind)
 	case k.data:
 		text := jsontext.Decode(w.src, t)
 		if note, kind := mediaNote(text, func() []byte { return w.mediaType(next) }); note != nil {
@@ -138,6 +142,9 @@ func (w *walker) value(t jsontext.Token, next jsontext.Scanner) {
 		}
 	case k.secret != nothing:
 		w.secret(t, k.secret, quoted)
+		return
+	case k.text:
+		w.blockText(t, next)
 		return
 	case w.in() != nil && w.in().array:
 		w.element(t)
@@ -199,6 +206,8 @@ func classify(key []byte) (k memberKey) {
 		k.media = true
 	case "data", "base64":
 		k.data = true
+	case "text":
+		k.text = true
 	default:
 		k.pairName, k.pairValue = oneOf(key, pairNames), oneOf(key, pairValues)
 		k.secret = promiseOf(key)
