@@ -8,6 +8,10 @@ import (
 	"cmem/streams/event"
 )
 
+// DecodeVersion is raised whenever this package or a host's package makes other
+// facts of the same envelopes: then read models are built again.
+const DecodeVersion = "2"
+
 // Decode gives the facts of an envelope: a host's by its own decoder, told by
 // Source; cmem's own types here, whose body is the JSON of the event of that
 // name (package event). It is pure and never panics: what cannot be decoded is

@@ -189,10 +189,6 @@ func (n *Node) prepare(ctx context.Context) (err error) {
 
 const recordsName = "records.db"
 
-// decodeVersion is raised whenever package ingest or a host's package makes
-// other facts of the same envelopes.
-const decodeVersion = "2"
-
 // reach says that a phase is reached.
 func (n *Node) reach(p api.Phase) {
 	n.phases.set(api.Progress{Phase: p})
@@ -200,7 +196,7 @@ func (n *Node) reach(p api.Phase) {
 }
 
 // versions name everything that decides what records hold beside their schema.
-func versions() string { return "decode " + decodeVersion + ", rules " + rules.Version }
+func versions() string { return "decode " + ingest.DecodeVersion + ", rules " + rules.Version }
 
 func (n *Node) head() streams.Position { return n.stream.Head().Position }
 

@@ -3,8 +3,9 @@ package jsonscan
 import (
 	"bytes"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
+
+	"cmem/ingest/internal/jsontext"
 )
 
 // Text decodes a JSON string. Anything else gives "".
@@ -68,17 +69,12 @@ func unescape(in []byte) []byte {
 			return append(out, in...)
 		}
 		out = append(out, in[:n]...)
-		if in[n+1] == 'u' {
-			var r rune
-			if r, in = escapedRune(in[n:]); r >= 0 {
-				out = utf8.AppendRune(out, r) // a lone surrogate is appended as U+FFFD
-				continue
-			}
-			out, in = append(out, 'u'), in[2:]
+		in = in[n:]
+		if r, used := jsontext.CodePoint(in); used > 0 {
+			out, in = utf8.AppendRune(out, r), in[used:]
 			continue
 		}
-		out = append(out, plain(in[n+1]))
-		in = in[n+2:]
+		out, in = append(out, plain(in[1])), in[2:]
 	}
 }
 
@@ -96,41 +92,4 @@ func plain(c byte) byte {
 		return '\f'
 	}
 	return c
-}
-
-// escapedRune reads the \uXXXX that in begins with, or a pair of them, and
-// gives what is left; -1 and in itself if the digits are missing.
-func escapedRune(in []byte) (rune, []byte) {
-	r := hex4(in)
-	if r < 0 {
-		return -1, in
-	}
-	if utf16.IsSurrogate(r) {
-		if both := utf16.DecodeRune(r, hex4(in[6:])); both != utf8.RuneError {
-			return both, in[12:]
-		}
-	}
-	return r, in[6:]
-}
-
-// hex4 reads \uXXXX at the beginning of in, -1 if it is not there.
-func hex4(in []byte) rune {
-	if len(in) < 6 || in[0] != '\\' || in[1] != 'u' {
-		return -1
-	}
-	var r rune
-	for _, c := range in[2:6] {
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c && c <= 'f':
-			c -= 'a' - 10
-		case 'A' <= c && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return -1
-		}
-		r = r<<4 | rune(c)
-	}
-	return r
 }

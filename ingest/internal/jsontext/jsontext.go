@@ -217,7 +217,7 @@ func escapeMarks(src []byte, i int) Marks {
 	case '/':
 		return Escaped | Unicode
 	case 'u':
-		if _, ok := hex4(src[i+1:]); ok {
+		if _, ok := hex4(src[i-1:]); ok {
 			return Escaped | Unicode
 		}
 		return Escaped | Unicode | Raw

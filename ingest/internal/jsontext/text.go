@@ -63,40 +63,39 @@ func unescape(out, src []byte) ([]byte, int) {
 	case 't':
 		return append(out, '\t'), 2
 	case 'u':
-		r, n := codePoint(src)
-		if n > 0 {
+		if r, n := CodePoint(src); n > 0 {
 			return utf8.AppendRune(out, r), n
 		}
 	}
 	return append(out, '\\'), 1
 }
 
-// codePoint reads a \uXXXX escape, or a surrogate pair of two; a lone half is
-// U+FFFD. n is 0 if there are no four digits.
-func codePoint(src []byte) (r rune, n int) {
-	r, ok := hex4(src[2:])
+// CodePoint reads the \uXXXX escape that src begins with, or a surrogate pair of
+// two, and gives its length; a lone half is U+FFFD. n is 0 if src begins otherwise
+// or there are no four digits.
+func CodePoint(src []byte) (r rune, n int) {
+	r, ok := hex4(src)
 	if !ok {
 		return 0, 0
 	}
 	if !utf16.IsSurrogate(r) {
 		return r, 6
 	}
-	if len(src) >= 12 && src[6] == '\\' && src[7] == 'u' {
-		if low, ok := hex4(src[8:]); ok {
-			if pair := utf16.DecodeRune(r, low); pair != utf8.RuneError {
-				return pair, 12
-			}
+	if low, ok := hex4(src[6:]); ok {
+		if pair := utf16.DecodeRune(r, low); pair != utf8.RuneError {
+			return pair, 12
 		}
 	}
 	return utf8.RuneError, 6
 }
 
+// hex4 reads the digits of one \uXXXX.
 func hex4(src []byte) (rune, bool) {
-	if len(src) < 4 {
+	if len(src) < 6 || src[0] != '\\' || src[1] != 'u' {
 		return 0, false
 	}
 	var r rune
-	for _, c := range src[:4] {
+	for _, c := range src[2:6] {
 		switch {
 		case c >= '0' && c <= '9':
 			c -= '0'
@@ -179,7 +178,7 @@ func loneSurrogate(body []byte) bool {
 		n := 2
 		if body[1] == 'u' {
 			var r rune
-			if r, n = codePoint(body); r == utf8.RuneError && !isFFFD(body) {
+			if r, n = CodePoint(body); r == utf8.RuneError && !isFFFD(body) {
 				return true
 			}
 		}
