@@ -169,6 +169,9 @@ func TestOrdinaryCodeStays(t *testing.T) {
 		"PRIMARY_KEY=id", "FOREIGN_KEY=user_id", "PRIMARY KEY (id), FOREIGN KEY (user_id) REFERENCES users(id)", "primary_key = Column(Integer, primary_key=True)",
 		`key = "name"`, `key: user-profile-settings-2024-01`, `{"key": "Kq7ZbWm2aaaa0123456789"}`, "cache_key = linux-go-1-25-" + hex, "CACHE_KEY=linux-" + hex,
 		"SSH_KEY=/home/u/.ssh/id_ed25519", "TLS_KEY=certs/server01.pem", "SORT_KEY=created_at_2024_desc", "PUBLIC_KEY=Kq7ZbWm2CAb01234567", "for key, value in m: print(key)", "monkey=abc1234567890abcdef", "foreignKey: 'userId1234567890Ab'",
+		// A bare word behind a name may be a password as well as a type, a field or a
+		// label: nothing in the text says which.
+		"password: letmein", "username: admin\npassword: letmein", "username: String!\npassword: String!", "password: SecretStr\n", "{ user, password: formData }", "password: hashed, salt", "Password: wrong",
 		"password = getPassword()", "password: str", "def f(password: str = None) -> None:", "    pass\n", "pass  # nothing", "pass = True", "PASS=12 FAIL=3", "PASS: TestParse2Numbers (0.1s)", "--- PASS: TestRun_IntegrationV2FetchMalformed (0.00s)",
 		"self.password = data.password", "client_secret=client_secret", "secret=sha256hash", "token=token1", "f(secret=settings.secret_v1)",
 		"Cookie: a small text that a site keeps", "cookie: { secure: true, httpOnly: true }", "set the Cookie: name=value", "const cookie = parse(req.headers.cookie)", "SetCookie(w, &http.Cookie{Name: n})", "Cookie: sid=$SID; t=${T}", "Cookie: theme=dark",
