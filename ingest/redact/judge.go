@@ -48,6 +48,9 @@ func passwordLike(value []byte, p promise, how style) bool {
 	case !has(value, cLetter) && !hasSymbol(value):
 		return len(value) >= 6 && digitsOnly(value)
 	}
+	if label(bytes.TrimRight(value, "!?")) {
+		return false // String! of a schema
+	}
 	return len(value) >= 5 && (mixed(value) || hasSymbol(value))
 }
 
