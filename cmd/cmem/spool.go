@@ -20,7 +20,7 @@ func (a *app) newSpool() *cobra.Command {
 				if a.json {
 					return a.print(out)
 				}
-				a.say("%d events are tried again", out.Moved)
+				a.say("%s tried again", counted(out.Moved, "event"))
 				return nil
 			})
 		},

@@ -113,7 +113,7 @@ func TestWhatOnlyHasAnEntrysNameIsCountedOnce(t *testing.T) {
 	if s := p.stats().Spool; s.Waiting != 0 || s.Held != 0 || s.Foreign != 3 {
 		t.Errorf("counted %+v", s)
 	}
-	if out := p.run("spool", "retry"); !strings.HasPrefix(out, "0 events") {
+	if out := p.run("spool", "retry"); !strings.HasPrefix(out, "0 events tried again") {
 		t.Error(out)
 	}
 	if out := p.run("doctor"); !strings.Contains(out, "3 files in") || strings.Contains(out, "wait in the spool") {
