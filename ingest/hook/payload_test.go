@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode/utf16"
 
+	"cmem/ingest/host"
 	"cmem/ingest/internal/cut"
 )
 
@@ -153,14 +154,20 @@ func TestInputTooLarge(t *testing.T) {
 
 // TestWhatIsCutOfALargePayloadIsCountedToItsEnd: also what was only read away.
 func TestWhatIsCutOfALargePayloadIsCountedToItsEnd(t *testing.T) {
-	const begin, size, kept = `{"session_id":"s-1","hook_event_name":"PostToolUse","x":"`, maxPayload + 5<<20, cut.MaxUnknown/10*6 + cut.MaxUnknown/10*3
+	const begin, size, limit, kept = `{"session_id":"s-1","hook_event_name":"PostToolUse","x":"`, 4 << 20, 1 << 20, cut.MaxUnknown/10*6 + cut.MaxUnknown/10*3
+	in := readInput(io.MultiReader(strings.NewReader(begin), io.LimitReader(zeros{}, size-int64(len(begin)))), patience{time.Hour, time.Hour}, limit, nil)
 	b := newBench(t)
-	b.run("claude-code", "PostToolUse", io.MultiReader(strings.NewReader(begin), io.LimitReader(zeros{}, size-int64(len(begin)))))
+	r := &run{cfg: Config{Dir: b.project}, captured: b.now, dir: b.dir, event: "PostToolUse"}
+	r.host, _ = host.Hook("claude-code")
+	r.identify(in)
+	if err := r.put(in); err != nil {
+		t.Fatal(err)
+	}
 	all := b.envelopes()
 	if len(all) != 1 {
 		t.Fatalf("%d envelopes", len(all))
 	}
-	if want := fmt.Sprintf(`[{"kind":"cut","bytes":%d}]`, size-kept); all[0].Redactions != want || !strings.Contains(string(all[0].Body), fmt.Sprintf("[%d more bytes", 5<<20)) {
+	if want := fmt.Sprintf(`[{"kind":"cut","bytes":%d}]`, size-kept); all[0].Redactions != want || !strings.Contains(string(all[0].Body), fmt.Sprintf("[%d more bytes", size-limit)) {
 		t.Errorf("%s, want %s; body ends %q", all[0].Redactions, want, all[0].Body[len(all[0].Body)-100:])
 	}
 }
