@@ -26,6 +26,9 @@ type Config struct {
 	// HeadFile, outside of Dir, remembers how far the log came, so that a shorter
 	// log is noticed; "": nothing does.
 	HeadFile string
+	// AllowNetwork opens a log on a network file system too. Nothing keeps two
+	// machines apart there but the sign of life in the lock file (Beat).
+	AllowNetwork bool
 }
 
 // Opening says what Open found.
@@ -40,18 +43,20 @@ type Opening struct {
 
 // Log is an open log. Its methods may be called concurrently.
 type Log struct {
-	config   Config
-	log      *slog.Logger
-	layout   layout
-	server   string // its version: what layout its files have
-	identity identity
-	opening  Opening
-	lock     *durable.Lock
-	codec    *codec
-	head     head
-	gaps     gaps
-	headFile *headFile
-	doubtful atomic.Bool // a block is damaged: the next start has to look at all
+	config    Config
+	log       *slog.Logger
+	layout    layout
+	server    string // its version: what layout its files have
+	identity  identity
+	opening   Opening
+	lock      *durable.Lock
+	codec     *codec
+	head      head
+	gaps      gaps
+	headFile  *headFile
+	doubtful  atomic.Bool // a block is damaged: the next start has to look at all
+	pause     pause
+	complaint complaint
 
 	session    atomic.Pointer[session] // nil while no server runs
 	restarting sync.RWMutex            // held while the server is started again
@@ -83,6 +88,11 @@ func Open(ctx context.Context, c Config) (*Log, error) {
 
 // open leaves nothing behind on an error.
 func (l *Log) open(ctx context.Context) (err error) {
+	if !l.config.AllowNetwork {
+		if err := durable.RequireOwn(l.config.Dir); err != nil {
+			return fmt.Errorf("open log: %w", err)
+		}
+	}
 	if err := l.layout.check(); err != nil {
 		return err
 	}
@@ -93,6 +103,9 @@ func (l *Log) open(ctx context.Context) (err error) {
 		return fmt.Errorf("open log: %w", err)
 	}
 	if err := l.start(ctx); err != nil {
+		if !errors.Is(err, ErrForeign) && !errors.Is(err, ErrNewer) {
+			err = l.explain(err)
+		}
 		if s := l.session.Load(); s != nil {
 			s.stop()
 		}
@@ -157,6 +170,16 @@ func (l *Log) start(ctx context.Context) (err error) {
 		known = max(known, mark.Sequence)
 	}
 	if existed {
+		if err := l.layout.mayUse(); err != nil {
+			return fmt.Errorf("open log: %w", err)
+		}
+		if !l.opening.Clean {
+			// A killed server may not have synced what it wrote last, nor been told
+			// that it could not.
+			if err := l.layout.resync(); err != nil {
+				return fmt.Errorf("open log: %w", err)
+			}
+		}
 		if err := l.mendMeta(ctx); err != nil {
 			return fmt.Errorf("open log: %w", err)
 		}
@@ -167,7 +190,7 @@ func (l *Log) start(ctx context.Context) (err error) {
 	if err := l.recallFindings(); err != nil {
 		return fmt.Errorf("open log: %w", err)
 	}
-	s, err := startServer(l.layout, l.log)
+	s, err := l.startServer()
 	if err != nil {
 		return fmt.Errorf("open log: %w", err)
 	}
