@@ -206,6 +206,19 @@ func (x *Index) reopen() error {
 	return x.err
 }
 
+// again opens a store that a failed batch left closed, because the disk was full or
+// did not let it be opened.
+func (x *Index) again() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.store != nil || x.lock == nil || x.err == nil || errors.Is(x.err, ErrDamaged) {
+		return nil
+	}
+	durable.Reached("search.again")
+	x.store, x.err = openStore(filepath.Join(x.dir, x.name))
+	return x.err
+}
+
 // Documents is how many documents the index has.
 func (x *Index) Documents() (count int, err error) {
 	s, done, err := x.use()
@@ -246,6 +259,9 @@ func readMark(dir string) (*mark, error) {
 	b, err := os.ReadFile(filepath.Join(dir, markName))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, empty(dir)
+	}
+	if err != nil && shortage(err.Error()) {
+		return nil, err
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrForeign, err)

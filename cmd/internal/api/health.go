@@ -21,6 +21,8 @@ type Health struct {
 	PID         int      `json:"pid"`
 	Platform    string   `json:"platform"`
 	Models      []Model  `json:"models,omitempty"`
+	// Storage is what the disk, or the rights to it, keep from working.
+	Storage []Finding `json:"storage,omitempty"`
 }
 
 func (h *handler) health(w http.ResponseWriter, r *http.Request) error {
@@ -35,7 +37,12 @@ func (h *handler) health(w http.ResponseWriter, r *http.Request) error {
 		out.Status = "starting"
 	}
 	if s, err := h.Stats(r.Context()); err == nil {
-		out.Models = s.Models
+		out.Models, out.Storage = s.Models, s.Storage
+		for _, f := range s.Storage {
+			if f.Severity == Broken && out.Status == "ok" {
+				out.Status = "degraded"
+			}
+		}
 		for _, m := range s.Models {
 			if m.State != "ready" && out.Status == "ok" {
 				out.Status = "degraded"
@@ -52,10 +59,15 @@ func (h *handler) healthz(w http.ResponseWriter, _ *http.Request) error {
 }
 
 func (h *handler) readiness(w http.ResponseWriter, _ *http.Request) error {
-	if p := h.Phase(); p.Phase != PhaseReady {
+	p := h.Phase()
+	if p.Phase != PhaseReady {
 		return notReady(p)
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"status": "ready", "mcpReady": true})
+	out := map[string]any{"status": "ready", "mcpReady": true}
+	if p.Message != "" {
+		out["message"] = p.Message
+	}
+	writeJSON(w, http.StatusOK, out)
 	return nil
 }
 

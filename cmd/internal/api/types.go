@@ -55,7 +55,8 @@ type Stats struct {
 	Spool    SpoolStats    `json:"spool"`
 	Hooks    HookStats     `json:"hooks"`
 	Phase    Progress      `json:"phase"`
-	Notes    []string      `json:"notes,omitempty"` // what a person should know
+	Storage  []Finding     `json:"storage,omitempty"` // what the disk, or the rights to it, keep from working
+	Notes    []string      `json:"notes,omitempty"`   // what a person should know
 }
 
 // WorkerStats: see Stats.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"cmem/cmd/internal/api"
@@ -55,20 +56,13 @@ func (n *Node) Doctor(ctx context.Context, deep bool, tell func(api.Line)) (any,
 // folder: who may read it, what disk it is on.
 func (x *examination) folder(context.Context) error {
 	n := x.node
-	if what, err := n.dir.Readable(); err != nil {
+	if what, err := n.dir.Readable(); err != nil && durable.TroubleOf(err) == durable.NoTrouble {
 		return err
 	} else if len(what) > 0 {
 		x.find("folder.open", api.Warning, "take the rights of others away: chmod -R go-rwx on the data folder",
 			"others may read or change %d files of the data folder", len(what)).Evidence = what[:min(len(what), 20)]
 	}
-	free, err := durable.Free(string(n.dir))
-	if err != nil {
-		return err
-	}
-	if reserve := int64(n.cfg.ReserveMB) << 20; free < reserve {
-		x.find("disk.reserve", api.Broken, "free some space, or lower the setting reserve_mb; hooks are kept in the spool until then, and go in by themselves",
-			"%d MB of disk are free, %d MB are kept free: the log takes nothing in", free>>20, reserve>>20)
-	}
+	x.findings = append(x.findings, n.troubles()...)
 	return nil
 }
 
@@ -110,7 +104,11 @@ const old = time.Minute
 
 func (x *examination) spool(context.Context) error {
 	n := x.node
+	x.lost()
 	waiting, oldest, err := spoolFiles(n.dir, n.now())
+	if durable.TroubleOf(err) != durable.NoTrouble {
+		return nil // said of the folder
+	}
 	if err != nil {
 		return err
 	}
@@ -127,6 +125,26 @@ func (x *examination) spool(context.Context) error {
 		x.find("spool.corrupt", api.Warning, "look at them: each may be part of an event", "%d files of the spool are no events; they are kept in %s", corrupt, n.dir.Corrupt())
 	}
 	return nil
+}
+
+// lostFor is how long it is a warning that hooks could not keep events.
+const lostFor = 7 * 24 * time.Hour
+
+// lost are events that hooks could not write to the spool; they counted them where
+// they could.
+func (x *examination) lost() {
+	for _, c := range x.node.hookCounters() {
+		why, ok := strings.CutPrefix(c.Name, "spool-failed:")
+		if !ok {
+			continue
+		}
+		severity := api.Warning
+		if last, err := time.Parse(time.RFC3339, c.Last); err == nil && x.node.now().Sub(last) > lostFor {
+			severity = api.Note
+		}
+		x.find("hooks.lost", severity, "see that the spool can be written, then cmem replay the transcripts of that time: they have what is missing",
+			"hooks could not write %d events to the spool (%s), the last at %s", c.Count, why, c.Last)
+	}
 }
 
 func spoolFiles(dir home.Dir, now time.Time) (waiting int, oldest time.Duration, err error) {
@@ -147,7 +165,11 @@ func (x *examination) models(context.Context) error {
 	for _, m := range x.node.models() {
 		switch {
 		case m.State == stateFailed:
-			x.find("model."+m.Name, api.Broken, "cmem rebuild", "%s cannot be kept up to date: %s", m.Name, m.Reason)
+			next := "cmem rebuild"
+			if t := durable.TroubleIn(m.Reason); t != durable.NoTrouble {
+				next = remedies[t]
+			}
+			x.find("model."+m.Name, api.Broken, next, "%s cannot be kept up to date: %s", m.Name, m.Reason)
 		case m.State != stateReady:
 			x.find("model."+m.Name, api.Note, "wait: it is being built again", "%s is %s, %d %%", m.Name, m.State, m.Percent)
 		}

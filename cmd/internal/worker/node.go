@@ -65,6 +65,7 @@ type Node struct {
 	delivered delivered
 	cleaner   cleaner
 	saving    sync.Mutex // one save at a time, so that equal ones meet
+	disk      diskWatch
 }
 
 // newNode opens nothing yet.
@@ -102,6 +103,9 @@ func Open(ctx context.Context, dir home.Dir, cfg config.Config, log *slog.Logger
 
 // open opens the log and what read models can be used as they are.
 func (n *Node) open(ctx context.Context) (err error) {
+	if err := n.requireOwnDisk(); err != nil {
+		return err
+	}
 	if err := n.dir.Make(); err != nil {
 		return err
 	}
@@ -113,7 +117,7 @@ func (n *Node) open(ctx context.Context) (err error) {
 	if n.cfg.ReserveMB == 0 {
 		reserve = -1
 	}
-	if n.stream, err = streams.Open(ctx, streams.Config{Dir: n.dir.Log(), Logger: n.log, Reserve: reserve, HeadFile: n.dir.Head()}); err != nil {
+	if n.stream, err = streams.Open(ctx, streams.Config{Dir: n.dir.Log(), Logger: n.log, Reserve: reserve, HeadFile: n.dir.Head(), AllowNetwork: n.cfg.AllowNetworkFS}); err != nil {
 		return err
 	}
 	if opening := n.stream.Opening(); !opening.Clean {
@@ -334,12 +338,32 @@ func (n *Node) Phase() api.Progress {
 			p.Message = fmt.Sprintf("%s is %s, %d %%", m.Name, m.State, m.Percent)
 		}
 	}
+	for _, f := range n.storage() {
+		if f.Severity == api.Broken {
+			p.Message = f.What
+			break
+		}
+	}
 	return p
 }
 
-// Phases tells every phase.
+// Phases tells every phase; with the last one, what is not well although it is
+// reached.
 func (n *Node) Phases(ctx context.Context, tell func(api.Progress) error) error {
-	return n.phases.watch(ctx, tell)
+	return n.phases.watch(ctx, func(p api.Progress) error {
+		if p.Phase == api.PhaseReady {
+			p = n.Phase()
+		}
+		return tell(p)
+	})
+}
+
+// storage is troubles, of a node that is open.
+func (n *Node) storage() []api.Finding {
+	if n.isOpen() != nil {
+		return nil
+	}
+	return n.troubles()
 }
 
 func (n *Node) touch() { n.used.Store(n.now().UnixNano()) }
