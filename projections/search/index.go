@@ -209,6 +209,12 @@ func (x *Index) reopen() error {
 // again opens a store that a failed batch left closed, because the disk was full or
 // did not let it be opened.
 func (x *Index) again() error {
+	x.mu.RLock()
+	open := x.store != nil
+	x.mu.RUnlock()
+	if open {
+		return nil // who applies while it reads must not wait for itself
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.store != nil || x.lock == nil || x.err == nil || errors.Is(x.err, ErrDamaged) {
