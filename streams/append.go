@@ -210,8 +210,10 @@ func (l *Log) Reserve() int64 { return max(l.config.Reserve, leastReserve) }
 // middle of one stays stuck, so it is never let come to that. It writes a batch
 // twice, staged and then for good.
 func (c *committer) room(size int) error {
-	if err := c.log.lock.Check(); err != nil {
+	if err := c.log.lock.Check(); errors.Is(err, ErrExchanged) {
 		return err
+	} else if err != nil {
+		return fmt.Errorf("%w: %w", ErrStorage, err)
 	}
 	if err := c.log.layout.mayWrite(); err != nil {
 		return fmt.Errorf("%w: %w", ErrStorage, err)
@@ -219,7 +221,7 @@ func (c *committer) room(size int) error {
 	reserve := max(c.log.Reserve(), 2*int64(size)+leastReserve/3)
 	free, err := durable.Free(c.log.config.Dir)
 	if err != nil {
-		return fmt.Errorf("free disk: %w", err)
+		return fmt.Errorf("%w: free disk: %w", ErrStorage, err)
 	}
 	if free < reserve {
 		return fmt.Errorf("%d MB are free at %s, %d MB are kept free: %w", free>>20, c.log.config.Dir, reserve>>20, ErrDiskFull)

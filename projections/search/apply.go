@@ -23,9 +23,6 @@ const maxBatchBytes = 768 << 10
 // the documents may go in before, in batches of their own, and the checkpoint
 // with the last: what a crash then leaves is applied again to the same effect.
 func (x *Index) Apply(changes []records.Change, upto streams.Checkpoint) error {
-	if err := x.again(); err != nil {
-		return err
-	}
 	err := x.apply(changes, upto)
 	var failed *batchError
 	if errors.As(err, &failed) {

@@ -179,6 +179,7 @@ func (x *Index) Close() error {
 
 // use gives the store until done is called.
 func (x *Index) use() (s *store, done func(), err error) {
+	x.again()
 	x.mu.RLock()
 	if x.store == nil {
 		defer x.mu.RUnlock()
@@ -208,21 +209,20 @@ func (x *Index) reopen() error {
 
 // again opens a store that a failed batch left closed, because the disk was full or
 // did not let it be opened.
-func (x *Index) again() error {
+func (x *Index) again() {
 	x.mu.RLock()
 	open := x.store != nil
 	x.mu.RUnlock()
 	if open {
-		return nil // who applies while it reads must not wait for itself
+		return // who applies while it reads must not wait for itself
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.store != nil || x.lock == nil || x.err == nil || errors.Is(x.err, ErrDamaged) {
-		return nil
+		return
 	}
 	durable.Reached("search.again")
 	x.store, x.err = openStore(filepath.Join(x.dir, x.name))
-	return x.err
 }
 
 // Documents is how many documents the index has.

@@ -73,8 +73,8 @@ func (x *examination) log(context.Context) error {
 		x.find("log.unclean", api.Note, "nothing: what was acknowledged is there", "the worker before this one was killed")
 	}
 	findings, err := n.stream.Findings()
-	if err != nil {
-		return err
+	if err != nil && durable.TroubleOf(err) == durable.NoTrouble {
+		return err // else it is said of the folder
 	}
 	for _, f := range findings {
 		if f.Count() == 0 {

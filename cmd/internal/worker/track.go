@@ -61,6 +61,7 @@ type track[T any, M replay.Model[T]] struct {
 	at     streams.Position
 	state  string
 	why    string    // why it was built again, or what failed
+	cause  error     // what failed, while state says so
 	wanted bool      // a build is due
 	unread string    // why one that was there could not be read
 	built  time.Time // the last build because of damage
@@ -321,7 +322,6 @@ func (t *track[T, M]) catchUp(ctx context.Context) error {
 func (t *track[T, M]) openAgain() error {
 	t.mu.RLock()
 	closed := !t.usable && !t.wanted && t.state == stateFailed
-	why := t.why
 	t.mu.RUnlock()
 	if !closed {
 		return nil
@@ -332,7 +332,7 @@ func (t *track[T, M]) openAgain() error {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	if !t.usable && !t.wanted {
-		return errors.New(why)
+		return t.cause
 	}
 	return nil
 }
@@ -382,7 +382,7 @@ func (t *track[T, M]) failed(err error) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.state, t.why = stateFailed, reason(err)
+	t.state, t.why, t.cause = stateFailed, reason(err), err
 	t.wanted = t.wanted && (!t.usable || t.unsound) // what can be read is not thrown away again
 	return err
 }
