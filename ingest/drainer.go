@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"sync"
+	"syscall"
 	"time"
 
 	"cmem/ingest/spool/drain"
 	"cmem/streams"
+	"cmem/streams/durable"
 	"cmem/streams/envelope"
 )
 
@@ -45,6 +48,7 @@ type Drainer struct {
 	mu      sync.Mutex // guards counts
 	counts  Counts
 	files   drain.Report
+	failure error // of the last pass; nil: it went well
 }
 
 // NewDrainer prepares a Drainer; it starts nothing.
@@ -81,15 +85,11 @@ func (d *Drainer) RunToEnd(ctx context.Context) error {
 func (d *Drainer) Run(ctx context.Context) error {
 	// The first pass makes the folder, so that it can be watched; what comes
 	// between the two is seen by the pass after.
-	if err := d.RunOnce(ctx); err != nil && ctx.Err() == nil {
-		d.cfg.Logger.Warn("spool pass failed", "err", err)
-	}
+	_ = d.RunOnce(ctx) // told by tell
 	watch := drain.NewWatch(d.cfg.Dir, d.cfg.Logger, d.cfg.Ticker)
 	defer watch.Close()
 	for ctx.Err() == nil {
-		if err := d.RunToEnd(ctx); err != nil && ctx.Err() == nil {
-			d.cfg.Logger.Warn("spool pass failed, entries stay", "err", err)
-		}
+		_ = d.RunToEnd(ctx)
 		if watch.Wait(ctx, d.nudge) != nil {
 			break
 		}
@@ -122,14 +122,48 @@ func (d *Drainer) once(ctx context.Context) (taken int, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.files.Add(report)
+	if ctx.Err() == nil {
+		d.tell(err)
+	}
 	return report.Taken, err
+}
+
+// tell remembers how a pass ended; a failure is logged when it comes or changes,
+// not at each pass that meets it again. The caller holds mu.
+func (d *Drainer) tell(err error) {
+	switch {
+	case err == nil && d.failure != nil:
+		durable.Reached("drain.resumed")
+		d.cfg.Logger.Info("the spool is emptied again")
+	case err != nil && (d.failure == nil || !sameFailure(err, d.failure)):
+		durable.Reached("drain.failed")
+		d.cfg.Logger.Warn("spool pass failed, entries stay", "err", err)
+	}
+	d.failure = err
+}
+
+// sameFailure: figures in the text (free space) are no change.
+func sameFailure(a, b error) bool {
+	for _, kind := range []error{streams.ErrDiskFull, streams.ErrUnknown, streams.ErrStorage, fs.ErrPermission, syscall.EROFS, syscall.EIO} {
+		if errors.Is(a, kind) != errors.Is(b, kind) {
+			return false
+		}
+	}
+	return errors.Is(a, drain.ErrUnavailable) || a.Error() == b.Error()
+}
+
+// Failure is why the last pass did not take in all there was; nil if it did.
+func (d *Drainer) Failure() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.failure
 }
 
 // take is the spool's way into the log.
 func (d *Drainer) take(ctx context.Context, envs []envelope.Envelope) error {
 	results, err := d.cfg.Ingester.Add(ctx, envs...)
 	d.count(results)
-	if errors.Is(err, streams.ErrUnknown) || errors.Is(err, streams.ErrDiskFull) ||
+	if errors.Is(err, streams.ErrUnknown) || errors.Is(err, streams.ErrStorage) || errors.Is(err, streams.ErrDiskFull) ||
 		errors.Is(err, streams.ErrClosed) || errors.Is(err, streams.ErrExchanged) {
 		return fmt.Errorf("%w: %w", drain.ErrUnavailable, err)
 	}

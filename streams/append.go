@@ -21,8 +21,8 @@ func (l *Log) Append(ctx context.Context, envs ...envelope.Envelope) ([]Position
 	if len(envs) == 0 {
 		return nil, nil
 	}
-	if l.halt != nil {
-		return nil, fmt.Errorf("append: %w", l.halt)
+	if halt := l.Halted(); halt != nil {
+		return nil, fmt.Errorf("append: %w", halt)
 	}
 	r := &request{values: make([]value, len(envs)), done: make(chan struct{})}
 	if err := l.codec.prepareAll(r.values, envs); err != nil {
@@ -135,6 +135,7 @@ func (c *committer) commit(group []*request) {
 		}
 	}
 	err := c.save(values)
+	c.log.pause.note(err, c.log)
 	for _, r := range group {
 		r.answer(err)
 	}
@@ -145,7 +146,7 @@ func (c *committer) save(values []*value) error {
 		return err
 	}
 	for _, chunk := range chunks(c.unclaimed(values)) {
-		if err := c.room(); err != nil {
+		if err := c.room(sizeOf(chunk)); err != nil {
 			return err
 		}
 		if err := c.send(chunk); err != nil {
@@ -178,11 +179,7 @@ func chunks(values []*value) (all [][]*value) {
 	var chunk []*value
 	messages, bytes := 0, 0
 	for _, v := range values {
-		n := len(v.messages)
-		size := 0
-		for i := range v.messages {
-			size += len(v.messages[i].data)
-		}
+		n, size := len(v.messages), sizeOf([]*value{v})
 		if len(chunk) > 0 && (messages+n > mostMessages || bytes+size > mostBytes) {
 			all, chunk, messages, bytes = append(all, chunk), nil, 0, 0
 		}
@@ -194,6 +191,16 @@ func chunks(values []*value) (all [][]*value) {
 	return all
 }
 
+// sizeOf is how many bytes of bodies the values have.
+func sizeOf(values []*value) (size int) {
+	for _, v := range values {
+		for i := range v.messages {
+			size += len(v.messages[i].data)
+		}
+	}
+	return size
+}
+
 // leastReserve is kept free whatever the settings say: a block, a batch and what
 // the server writes beside them.
 const leastReserve = 24 << 20
@@ -201,17 +208,23 @@ const leastReserve = 24 << 20
 // Reserve is how many bytes of disk stay free: with less the log takes nothing in.
 func (l *Log) Reserve() int64 { return max(l.config.Reserve, leastReserve) }
 
-// room checks that the folder is still there and has the reserve: a server that
-// runs out of disk in the middle of an append stays stuck, so it is never let come
-// to that.
-func (c *committer) room() error {
-	if err := c.log.lock.Check(); err != nil {
+// room checks that the folder is still there, may be written to and has the
+// reserve, for an append of size bytes: a server that runs out of disk in the
+// middle of one stays stuck, so it is never let come to that. It writes a batch
+// twice, staged and then for good.
+func (c *committer) room(size int) error {
+	if err := c.log.lock.Check(); errors.Is(err, ErrExchanged) {
 		return err
+	} else if err != nil {
+		return fmt.Errorf("%w: %w", ErrStorage, err)
 	}
-	reserve := c.log.Reserve()
+	if err := c.log.layout.mayWrite(); err != nil {
+		return fmt.Errorf("%w: %w", ErrStorage, err)
+	}
+	reserve := max(c.log.Reserve(), 2*int64(size)+leastReserve/3)
 	free, err := durable.Free(c.log.config.Dir)
 	if err != nil {
-		return fmt.Errorf("free disk: %w", err)
+		return fmt.Errorf("%w: free disk: %w", ErrStorage, err)
 	}
 	if free < reserve {
 		return fmt.Errorf("%d MB are free at %s, %d MB are kept free: %w", free>>20, c.log.config.Dir, reserve>>20, ErrDiskFull)
@@ -232,6 +245,9 @@ func (c *committer) send(chunk []*value) error {
 		}
 		c.log.log.Warn("append was not acknowledged", "error", err)
 		refused := errors.Is(err, errRefused)
+		if !refused {
+			err = c.log.explain(err)
+		}
 		c.doubt = chunk
 		n, found := c.settle(!refused)
 		if found != nil {
@@ -241,6 +257,9 @@ func (c *committer) send(chunk []*value) error {
 			return nil
 		}
 		again = fmt.Errorf("%w: %w", ErrNotSaved, err)
+		if !refused {
+			again = fmt.Errorf("%w: %w", ErrStorage, again)
+		}
 		if refused && attempt == 0 && !errors.Is(err, errSequence) {
 			return again // the server said no; asking twice changes nothing
 		}

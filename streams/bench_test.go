@@ -77,7 +77,7 @@ func appendAll(b *testing.B, l *Log, envs []envelope.Envelope) {
 func BenchmarkAppendOneAgainstRawPublish(b *testing.B) {
 	envs := spoken(b, 2000)
 	l := openedB(b, b.TempDir())
-	raw, err := startServer(layout{b.TempDir()}, l.log)
+	raw, err := startServer(layout{b.TempDir()}, serverLog{Logger: l.log}, l.log)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -32,6 +32,11 @@ var (
 	ErrNotSaved = errors.New("not saved")
 	// ErrDiskFull: less than the reserve is free.
 	ErrDiskFull = errors.New("not enough free disk")
+	// ErrStorage: the disk did not let the log write, or gave errors. Nothing that
+	// was acknowledged is lost; the log goes on once the disk does.
+	ErrStorage = errors.New("the disk does not take it")
+	// ErrNetwork: the folder is on a network file system. Nothing was touched.
+	ErrNetwork = durable.ErrNetwork
 	// ErrExchanged: the log's folder was deleted or exchanged while it was open.
 	// Nothing is appended any more: it would go to files that nobody can open.
 	ErrExchanged = durable.ErrExchanged

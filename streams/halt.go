@@ -47,9 +47,8 @@ func (h *Halt) Error() string {
 
 func (h *Halt) Unwrap() error { return ErrHalted }
 
-// Halted says why the log takes nothing in, nil if it does. It does not change
-// while the log is open.
-func (l *Log) Halted() *Halt { return l.halt }
+// Halted says why the log takes nothing in, nil if it does.
+func (l *Log) Halted() *Halt { return l.halt.Load() }
 
 // recall collects what is remembered of the log: by the head file and by those
 // that the caller asked.
@@ -78,12 +77,13 @@ func (l *Log) known() (all Seen) {
 
 // stop halts the log, at the first reason, unless it is to be taken as it is.
 func (l *Log) stop(kind HaltKind, seen Seen, ends Position) {
-	if l.halt != nil || l.config.Accept {
+	if l.Halted() != nil || l.config.Accept {
 		return
 	}
 	durable.Reached("log.halted." + string(kind))
-	l.halt = &Halt{Kind: kind, Seen: seen, Log: l.identity.Log, Ends: ends}
-	l.find("%v", l.halt)
+	halt := &Halt{Kind: kind, Seen: seen, Log: l.identity.Log, Ends: ends}
+	l.halt.Store(halt)
+	l.find("%v", halt)
 }
 
 // remembered: a log that was here is never begun anew. The identity is not made yet.

@@ -36,6 +36,60 @@ func (l layout) stream() string {
 	return filepath.Join(l.store(), "$G", "streams", streamName)
 }
 
+// mayWrite says whether the folders that an append writes to let us. It asks the
+// system and touches nothing.
+func (l layout) mayWrite() error {
+	if err := durable.CheckAccess(l.dir); err != nil {
+		return err
+	}
+	return durable.CheckAccess(filepath.Join(l.stream(), "msgs"))
+}
+
+// mayUse says whether the server can read and write all of the stream. It takes a
+// file that it may not read for one that is gone.
+func (l layout) mayUse() error {
+	for _, dir := range []string{l.dir, l.store(), l.stream(), filepath.Join(l.stream(), "msgs")} {
+		entries, err := os.ReadDir(dir)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = durable.CheckAccess(dir)
+		}
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if !e.Type().IsRegular() {
+				continue
+			}
+			f, err := os.OpenFile(filepath.Join(dir, e.Name()), os.O_RDWR, 0)
+			if err != nil && !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
+			if err == nil {
+				f.Close()
+			}
+		}
+	}
+	return nil
+}
+
+// resync makes what is read of the newest blocks what the disk has. Older ones were
+// synced before the next was begun.
+func (l layout) resync() error {
+	names, err := l.blocks()
+	if err != nil {
+		return err
+	}
+	for _, name := range names[max(0, len(names)-2):] {
+		if err := durable.Resync(l.block(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // identity is the content of identity.json. Unknown members mean a newer version
 // only if Version says so.
 type identity struct {

@@ -33,6 +33,9 @@ type Config struct {
 	Accept bool
 	// Scan looks at every block also after a clean stop.
 	Scan bool
+	// AllowNetwork opens a log on a network file system too. Nothing keeps two
+	// machines apart there but the sign of life in the lock file (Beat).
+	AllowNetwork bool
 }
 
 // Opening says what Open found.
@@ -47,20 +50,22 @@ type Opening struct {
 
 // Log is an open log. Its methods may be called concurrently.
 type Log struct {
-	config   Config
-	log      *slog.Logger
-	layout   layout
-	server   string // its version: what layout its files have
-	identity identity
-	opening  Opening
-	lock     *durable.Lock
-	codec    *codec
-	head     head
-	gaps     gaps
-	headFile *headFile
-	seen     []Seen      // what is remembered of the log
-	halt     *Halt       // why nothing is appended; set by open only
-	doubtful atomic.Bool // a block is damaged: the next start has to look at all
+	config    Config
+	log       *slog.Logger
+	layout    layout
+	server    string // its version: what layout its files have
+	identity  identity
+	opening   Opening
+	lock      *durable.Lock
+	codec     *codec
+	head      head
+	gaps      gaps
+	headFile  *headFile
+	seen      []Seen               // what is remembered of the log
+	halt      atomic.Pointer[Halt] // why nothing is appended; nil: it is
+	doubtful  atomic.Bool          // a block is damaged: the next start has to look at all
+	pause     pause
+	complaint complaint
 
 	session    atomic.Pointer[session] // nil while no server runs
 	restarting sync.RWMutex            // held while the server is started again
@@ -92,6 +97,11 @@ func Open(ctx context.Context, c Config) (*Log, error) {
 
 // open leaves nothing behind on an error.
 func (l *Log) open(ctx context.Context) (err error) {
+	if !l.config.AllowNetwork {
+		if err := durable.RequireOwn(l.config.Dir); err != nil {
+			return fmt.Errorf("open log: %w", err)
+		}
+	}
 	if err := l.layout.check(); err != nil {
 		return err
 	}
@@ -102,6 +112,9 @@ func (l *Log) open(ctx context.Context) (err error) {
 		return fmt.Errorf("open log: %w", err)
 	}
 	if err := l.start(ctx); err != nil {
+		if !errors.Is(err, ErrForeign) && !errors.Is(err, ErrNewer) {
+			err = l.explain(err)
+		}
 		if s := l.session.Load(); s != nil {
 			s.stop()
 		}
@@ -163,6 +176,16 @@ func (l *Log) start(ctx context.Context) (err error) {
 	}
 	known := uint64(l.known().At.Position)
 	if existed {
+		if err := l.layout.mayUse(); err != nil {
+			return fmt.Errorf("open log: %w", err)
+		}
+		if !l.opening.Clean {
+			// A killed server may not have synced what it wrote last, nor been told
+			// that it could not.
+			if err := l.layout.resync(); err != nil {
+				return fmt.Errorf("open log: %w", err)
+			}
+		}
 		if err := l.mendMeta(ctx); err != nil {
 			return fmt.Errorf("open log: %w", err)
 		}
@@ -173,7 +196,7 @@ func (l *Log) start(ctx context.Context) (err error) {
 	if err := l.recallFindings(); err != nil {
 		return fmt.Errorf("open log: %w", err)
 	}
-	s, err := startServer(l.layout, l.log)
+	s, err := l.startServer()
 	if err != nil {
 		return fmt.Errorf("open log: %w", err)
 	}
@@ -211,7 +234,7 @@ func (l *Log) noteEnd() (err error) {
 	if l.headFile, err = openHeadFile(l.config.HeadFile); err != nil {
 		return fmt.Errorf("open log: %w", err)
 	}
-	if l.halt != nil {
+	if l.Halted() != nil {
 		return nil // what it remembers is the finding
 	}
 	return l.headFile.set(l.identity.Log, l.committer.last)

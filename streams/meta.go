@@ -96,7 +96,7 @@ func (l *Log) makeMeta(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	s, err := startServer(layout{dir}, l.log)
+	s, err := startServer(layout{dir}, serverLog{Logger: l.log}, l.log)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,14 @@ const (
 	headerBatchCommit   = "Nats-Batch-Commit"
 
 	codeWrongSequence = 10071
+	// The server could not store it, or has turned its store off; it does not say
+	// why.
+	codeIncompleteBatch = 10176
+	codeStoreFailed     = 10077
+	codeStoreDisabled   = 10039
+	codeStoreOff        = 10076
+	codeNoResources     = 10023
+	codeNoStorage       = 10047
 	// singles is how many messages are cheaper one by one, at one sync each, than
 	// as a batch, which costs about four.
 	singles = 3
@@ -145,12 +153,22 @@ func checkAck(data []byte, want uint64) error {
 	switch {
 	case ack.Error != nil && ack.Error.Code == codeWrongSequence:
 		return fmt.Errorf("%w: %w: %s", errRefused, errSequence, ack.Error.Description)
+	case ack.Error != nil && isStore(ack.Error.Code):
+		return fmt.Errorf("the server did not store it: %s (%d)", ack.Error.Description, ack.Error.Code)
 	case ack.Error != nil:
 		return fmt.Errorf("%w: %s (%d)", errRefused, ack.Error.Description, ack.Error.Code)
 	case ack.Sequence != want:
 		return fmt.Errorf("answered with sequence %d for %d", ack.Sequence, want)
 	}
 	return nil
+}
+
+func isStore(code int) bool {
+	switch code {
+	case codeIncompleteBatch, codeStoreFailed, codeStoreDisabled, codeStoreOff, codeNoResources, codeNoStorage:
+		return true
+	}
+	return false
 }
 
 // batchPrefix makes ids of batches differ between lives of the server: one that

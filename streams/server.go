@@ -29,9 +29,14 @@ type session struct {
 	stream jetstream.Stream
 }
 
+// startServer runs a server on the log's folder.
+func (l *Log) startServer() (*session, error) {
+	return startServer(l.layout, serverLog{l.log, l.complaint.hear}, l.log)
+}
+
 // startServer runs a server on the layout's folder that listens nowhere, catches
 // no signal, and syncs each append before it acknowledges it.
-func startServer(l layout, log *slog.Logger) (*session, error) {
+func startServer(l layout, said serverLog, log *slog.Logger) (*session, error) {
 	srv, err := server.NewServer(&server.Options{
 		ServerName:             "cmem",
 		DontListen:             true,
@@ -48,7 +53,7 @@ func startServer(l layout, log *slog.Logger) (*session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start log server: %w", err)
 	}
-	srv.SetLoggerV2(serverLog{log}, false, false, false)
+	srv.SetLoggerV2(said, false, false, false)
 	s := &session{srv: srv}
 	srv.Start()
 	if !srv.ReadyForConnections(startTimeout) {
@@ -154,10 +159,17 @@ func (s *session) state(ctx context.Context) (jetstream.StreamState, error) {
 	return info.State, nil
 }
 
-// serverLog gives the server's words to our logger.
-type serverLog struct{ *slog.Logger }
+// serverLog gives the server's words to our logger, and its errors to who asks for
+// the reason of a missing answer.
+type serverLog struct {
+	*slog.Logger
+	hear func(text string)
+}
 
 func (l serverLog) say(level slog.Level, format string, v []any) {
+	if level >= slog.LevelWarn && l.hear != nil {
+		l.hear(fmt.Sprintf(format, v...))
+	}
 	if l.Enabled(context.Background(), level) {
 		l.Log(context.Background(), level, "log server", "text", strings.TrimSpace(fmt.Sprintf(format, v...)))
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"cmem/streams/durable"
 )
 
 // clearDoubt finds out about an append of unknown end before anything else is
@@ -31,12 +33,16 @@ func (c *committer) clearDoubt() error {
 // are saved: the first n. They are in the log's end then, and none is in doubt. A
 // server that did not answer is started again first, for it may be stuck; only
 // if there is room, for otherwise a batch that is half there stays so for ever.
+// What was not acknowledged is read from the disk then, not from memory: a sync
+// that failed may have left there what the disk never got.
 func (c *committer) settle(restart bool) (n int, err error) {
-	if err := c.room(); err != nil {
+	if err := c.room(sizeOf(c.doubt)); err != nil {
+		durable.Reached("log.settle.noroom")
 		return 0, err
 	}
 	if restart {
-		if err := c.log.restart(); err != nil {
+		durable.Reached("log.settle.restart")
+		if err := c.log.restart(c.last); err != nil {
 			return 0, err
 		}
 	}
@@ -54,6 +60,11 @@ func (c *committer) settle(restart bool) (n int, err error) {
 		return 0, err
 	}
 	found := c.doubt[:n]
+	if n > 0 {
+		durable.Reached("log.settle.saved")
+	} else {
+		durable.Reached("log.settle.notsaved")
+	}
 	c.doubt = nil
 	if n > 0 {
 		c.saved(found)
@@ -102,25 +113,48 @@ func same(sent *message, found stored) bool {
 	return true
 }
 
-// restart ends the server and starts another on the same files. Readers that
-// are under way wait for it and go on.
-func (l *Log) restart() error {
+// restart ends the server and starts another on the same files, looked at before
+// as after a kill; known is the last sequence that was acknowledged. Readers that
+// are under way wait for it and go on. On an error no server runs, and the next
+// append or Resume tries again.
+func (l *Log) restart(known uint64) error {
 	l.restarting.Lock()
 	defer l.restarting.Unlock()
 	l.log.Warn("the log server is started again")
 	if old := l.session.Swap(nil); old != nil {
 		old.stop()
 	}
-	s, err := startServer(l.layout, l.log)
+	if err := l.lookAgain(known); err != nil {
+		return fmt.Errorf("before a restart of the server: %w: %w", ErrStorage, err)
+	}
+	s, err := l.startServer()
 	if err != nil {
-		return err
+		return l.explain(err)
 	}
 	if err := s.open(context.Background()); err != nil {
 		s.stop()
-		return fmt.Errorf("after a restart of the server: %w", errors.Join(ErrMissing, err))
+		return fmt.Errorf("after a restart of the server: %w", l.explain(errors.Join(ErrMissing, err)))
 	}
 	l.session.Store(s)
 	return nil
+}
+
+// lookAgain makes the disk and what is read of it one, and mends what a write that
+// failed half-way left at the end.
+func (l *Log) lookAgain(known uint64) error {
+	if err := l.layout.mayUse(); err != nil {
+		return err
+	}
+	if err := l.layout.resync(); err != nil {
+		durable.Reached("log.restart.unsynced")
+		return err
+	}
+	whole, last, err := l.layout.newest()
+	if err != nil || whole && last >= known {
+		return err
+	}
+	durable.Reached("log.restart.mended")
+	return l.mendBlocks(known, "after a write that failed")
 }
 
 // current is the server as it runs now; during a restart it is waited for.

@@ -179,7 +179,7 @@ func TestReadersSurviveARestartOfTheServer(t *testing.T) {
 		}
 		if i++; i%1000 == 500 {
 			l.committer.doubt = nil
-			if err := l.restart(); err != nil {
+			if err := l.restart(l.committer.last); err != nil {
 				t.Fatal(err)
 			}
 		}

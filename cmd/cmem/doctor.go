@@ -9,6 +9,7 @@ import (
 	"cmem/cmd/internal/api"
 	"cmem/cmd/internal/client"
 	"cmem/streams"
+	"cmem/streams/durable"
 )
 
 // errFindings: the doctor found something that is worse than a note.
@@ -49,6 +50,8 @@ var unopened = map[int]struct{ code, next string }{
 	exitConfig:  {"config", "correct the setting"},
 	exitNoSpace: {"disk.full", "free some space; hooks are kept in the spool as long as that can be written"},
 	exitDamaged: {"log.missing", "keep the folder as it is; put log/ back from a backup, or see what can be done without one: cmem repair --plan"},
+	exitNetwork: {"disk.network", "move the data folder to a disk of this machine, or set allow_network_fs where only one machine uses it"},
+	exitStorage: {"disk.denied", "mend what is named; hooks are kept in the spool as long as that can be written"},
 }
 
 // diagnose makes a finding of an error that kept everything else from being looked
@@ -60,6 +63,9 @@ func diagnose(err error) (api.Diagnosis, bool) {
 	}
 	if !ok {
 		return api.Diagnosis{}, false
+	}
+	if t := durable.TroubleOf(err); exitCode(err) == exitStorage && t != durable.NoTrouble {
+		u.code = "disk." + string(t)
 	}
 	return api.Diagnosis{Findings: []api.Finding{{Code: u.code, Severity: api.Broken, What: err.Error(), Next: u.next}}}, true
 }

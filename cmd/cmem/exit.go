@@ -35,6 +35,8 @@ const (
 	exitBusy      = 13 // starting, or being rebuilt: try again
 	exitDamaged   = 14 // the log cannot be opened: its files are gone or damaged
 	exitFindings  = 15 // the doctor found something to do
+	exitNetwork   = 16 // the data folder is on a network file system
+	exitStorage   = 17 // the disk, or the rights to it, refuse
 	exitInterrupt = 130
 	exitReader    = 141 // what shells say of a program that a broken pipe ended
 )
@@ -60,6 +62,8 @@ func newExitCodes() *cobra.Command {
  14  the log's files are gone, cannot be mended, or are not those that were seen
      before; nothing was touched
  15  cmem doctor found something to do
+ 16  the data folder is on a network file system; nothing was opened
+ 17  the disk, or the rights to it, did not let cmem read or write
 130  interrupted
 141  whoever read the output went away; nothing else is wrong
 
@@ -89,6 +93,7 @@ var sentinels = []struct {
 	{client.ErrNoWorker, exitNoWorker}, {client.ErrMute, exitNoWorker}, {client.ErrCut, exitNoWorker},
 	{errDiffers, exitDiffers}, {replay.ErrDiffers, exitDiffers},
 	{streams.ErrDiskFull, exitNoSpace},
+	{durable.ErrNetwork, exitNetwork},
 	{context.Canceled, exitInterrupt},
 }
 
@@ -97,6 +102,7 @@ var codes = map[api.Code]int{
 	api.NoSpace: exitNoSpace, api.Unauthorized: exitRefused, api.Forbidden: exitRefused,
 	api.Foreign: exitForeign, api.Newer: exitNewer,
 	api.Halted: exitDamaged, api.LogDamaged: exitDamaged,
+	api.Network: exitNetwork, api.Storage: exitStorage,
 	api.Starting: exitBusy, api.Rebuilding: exitBusy,
 }
 
@@ -134,6 +140,9 @@ func exitCode(err error) int {
 		if code, ok := codes[e.Code]; ok {
 			return code
 		}
+	}
+	if errors.Is(err, streams.ErrStorage) || durable.TroubleOf(err) != durable.NoTrouble {
+		return exitStorage
 	}
 	return exitFailed
 }

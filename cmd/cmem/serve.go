@@ -13,6 +13,7 @@ import (
 
 	"cmem/cmd/internal/worker"
 	"cmem/ingest/home"
+	"cmem/streams/durable"
 )
 
 func (a *app) newServe() *cobra.Command {
@@ -30,6 +31,11 @@ func (a *app) newServe() *cobra.Command {
 			}
 			if c.Flags().Changed("port") {
 				cfg.Port = port
+			}
+			if !cfg.AllowNetworkFS {
+				if err := durable.RequireOwn(string(dir)); err != nil {
+					return err
+				}
 			}
 			if err := dir.Make(); err != nil {
 				return err

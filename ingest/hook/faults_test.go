@@ -157,8 +157,11 @@ func testKilledAtEachStep(t *testing.T) {
 			if !strings.Contains(point, "=") {
 				point += "=error"
 			}
-			if out, err := process(program, data, "SessionEnd", stopPayload, "CMEM_FAILPOINTS="+point).CombinedOutput(); err != nil || len(out) > 0 {
-				t.Errorf("%s: %q, %v", point, out, err)
+			c := process(program, data, "SessionEnd", stopPayload, "CMEM_FAILPOINTS="+point)
+			var said strings.Builder
+			c.Stderr = &said
+			if out, err := c.Output(); err != nil || len(out) > 0 || strings.Count(said.String(), "\n") != 1 || !strings.Contains(said.String(), "not kept") {
+				t.Errorf("%s: %q, %q, %v", point, out, said.String(), err)
 			}
 			if temps, err := os.ReadDir(filepath.Join(data, "spool", spool.TempDir)); err != nil || len(temps) > 0 {
 				t.Errorf("%s: left %v, %v", point, temps, err)

@@ -4,7 +4,8 @@
 //	cmem-hook [--data DIR] HOST EVENT  < payload
 //
 // Promise: when Run returns, the event is on disk (package spool) or the disk
-// refused it and that was counted; the exit code is 0 whatever happened, since
+// refused it, and that was said on standard error and counted where it could be: an
+// event is accepted if and only if nothing is said there. The exit code is 0 whatever happened, since
 // hosts take any other for an order; nothing but the host's own form of answer
 // is on standard output, and nothing at all at the end of a turn. No byte of a
 // payload is written before redaction and filters have seen it.
@@ -37,6 +38,7 @@ import (
 	"cmem/ingest/host/adapter"
 	"cmem/ingest/project"
 	"cmem/ingest/spool"
+	"cmem/streams/durable"
 	"cmem/streams/envelope"
 )
 
@@ -133,6 +135,7 @@ func (r *run) handle(in input) adapter.Reply {
 		r.count("noise:" + r.said.Event)
 	} else if err := r.put(in); err != nil {
 		r.count("spool-failed:" + cause(err))
+		return adapter.Reply{Context: r.context(), Notice: joined(r.settingsNotice(), joined(r.refused(err), r.wake()))}
 	}
 	return adapter.Reply{Context: r.context(), Notice: joined(r.settingsNotice(), r.troubleNotice(), r.wake())}
 }
@@ -253,7 +256,7 @@ func cause(err error) string {
 	switch {
 	case errors.Is(err, home.ErrForeign):
 		return "foreign-folder"
-	case errors.Is(err, syscall.ENOSPC):
+	case durable.IsFull(err):
 		return "disk-full"
 	case errors.As(err, &errno):
 		return errno.Error()

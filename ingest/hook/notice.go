@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -24,6 +25,15 @@ func (r *run) emptyNotice() string {
 	return r.once("empty-payload/"+r.captured.UTC().Format("2006010215"),
 		"cmem: this hook was started without its payload, so nothing can be remembered. "+
 			"See `cmem status`; often another hook manager or a wrapper swallows standard input.")
+}
+
+// refused says on standard error that the event was not kept, and tells the user
+// once a session.
+func (r *run) refused(err error) string {
+	what := "not kept: " + strings.Join(strings.Fields(err.Error()), " ")
+	fmt.Fprintln(r.cfg.Stderr, "cmem-hook: "+r.said.Event+": "+what)
+	return r.once("spool-failed/"+r.said.Session,
+		"cmem: what happens here is "+what+". Until that is mended only the transcript has it; `cmem replay` brings it in afterwards.")
 }
 
 // comesUp is how long a worker that was just started may take to answer before

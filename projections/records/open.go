@@ -110,13 +110,29 @@ func (s *Store) open() (err error) {
 		return fmt.Errorf("%w (waited %v)", ErrLocked, s.c.LockWait)
 	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum), errors.Is(err, bolterrors.ErrVersionMismatch):
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	case err != nil && size < 0:
+		return errors.Join(err, removeHalf(s.path))
 	case err != nil:
 		return err
 	}
 	if size < 0 {
-		return s.db.Update(s.create)
+		if err := s.db.Update(s.create); err != nil {
+			// Half a file would be taken for a damaged one.
+			err = errors.Join(err, s.db.Close(), removeHalf(s.path))
+			s.db = nil
+			return err
+		}
+		return nil
 	}
 	return s.db.View(s.accept)
+}
+
+// removeHalf removes a file that was to be made and could not be.
+func removeHalf(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 const boltMagic = 0xED0CDAED

@@ -109,10 +109,12 @@ func onAsyncError(err error, path string) {
 	}
 }
 
-// shortage: the system had too little of something; the files are well. scorch
-// tells it as text only.
+// shortage: the system had too little of something, or did not let us write; the
+// files are well. scorch tells it as text only.
 func shortage(message string) bool {
-	for _, e := range []error{syscall.ENOSPC, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM} {
+	for _, e := range []error{
+		syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EACCES, syscall.EPERM, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM,
+	} {
 		if strings.Contains(message, e.Error()) {
 			return true
 		}

@@ -179,6 +179,7 @@ func (x *Index) Close() error {
 
 // use gives the store until done is called.
 func (x *Index) use() (s *store, done func(), err error) {
+	x.again()
 	x.mu.RLock()
 	if x.store == nil {
 		defer x.mu.RUnlock()
@@ -204,6 +205,24 @@ func (x *Index) reopen() error {
 	}
 	x.store, x.err = openStore(filepath.Join(x.dir, x.name))
 	return x.err
+}
+
+// again opens a store that a failed batch left closed, because the disk was full or
+// did not let it be opened.
+func (x *Index) again() {
+	x.mu.RLock()
+	open := x.store != nil
+	x.mu.RUnlock()
+	if open {
+		return // who applies while it reads must not wait for itself
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.store != nil || x.lock == nil || x.err == nil || errors.Is(x.err, ErrDamaged) {
+		return
+	}
+	durable.Reached("search.again")
+	x.store, x.err = openStore(filepath.Join(x.dir, x.name))
 }
 
 // Documents is how many documents the index has.
@@ -246,6 +265,9 @@ func readMark(dir string) (*mark, error) {
 	b, err := os.ReadFile(filepath.Join(dir, markName))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, empty(dir)
+	}
+	if err != nil && shortage(err.Error()) {
+		return nil, err
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrForeign, err)

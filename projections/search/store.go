@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"cmem/streams"
+	"cmem/streams/durable"
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	index "github.com/blevesearch/bleve_index_api"
@@ -51,7 +52,7 @@ func newStore(path string) (*store, error) {
 // ErrDamaged.
 func openStore(path string) (s *store, err error) {
 	if err := checkRoot(filepath.Join(path, "root.bolt")); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+		return nil, unopened(err)
 	}
 	defer func() {
 		if err != nil {
@@ -60,7 +61,7 @@ func openStore(path string) (s *store, err error) {
 	}()
 	defer guard(&err)()
 	if s, err = startStore(path); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+		return nil, unopened(err)
 	}
 	// scorch passes over a snapshot whose segments it cannot read and goes on with
 	// an older one, which is behind and catches up, or with none.
@@ -74,6 +75,16 @@ func openStore(path string) (s *store, err error) {
 	}
 	close(s.verified)
 	return s, nil
+}
+
+// unopened is ErrDamaged, but where the disk or the rights refused: then the files
+// may be whole, and are opened again later.
+func unopened(err error) error {
+	if shortage(err.Error()) {
+		durable.Reached("search.open.shortage")
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
 
 func startStore(path string) (*store, error) {

@@ -29,6 +29,8 @@ type Models interface {
 	Search(f func(*search.Index) error) error
 	// ModelStates says how far each is; nothing is read for it.
 	ModelStates() []Model
+	// Storage says what the disk, or the rights to it, keep from working.
+	Storage() []Finding
 }
 
 // Status tells about the worker.

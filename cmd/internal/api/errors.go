@@ -28,6 +28,8 @@ const (
 	Internal     Code = "internal"           // 500: our fault; the log has the details
 	Locked       Code = "locked"             // 423: another process holds what is needed
 	NoSpace      Code = "no_space"           // 507: the disk is full
+	Storage      Code = "storage"            // 503: the disk, or the rights to it, refuse
+	Network      Code = "network_folder"     // of a failed start: the folder is on a network file system
 	Foreign      Code = "foreign_folder"     // of a failed start: the folder is not cmem's
 	Newer        Code = "newer_version"      // of a failed start: a newer version wrote the folder
 	Halted       Code = "log_halted"         // 409: the log is not what was seen of it and takes nothing in
@@ -41,6 +43,7 @@ var statuses = map[Code]int{
 	TooLarge: http.StatusRequestEntityTooLarge, LongHeaders: http.StatusRequestHeaderFieldsTooLarge, Starting: http.StatusServiceUnavailable,
 	Rebuilding: http.StatusServiceUnavailable, Internal: http.StatusInternalServerError,
 	Locked: http.StatusLocked, OtherKey: http.StatusConflict, Halted: http.StatusConflict, NoSpace: http.StatusInsufficientStorage,
+	Storage: http.StatusServiceUnavailable,
 }
 
 // Error is the one shape every failed request answers with.
@@ -80,6 +83,9 @@ func asError(err error, inProcess bool) *Error {
 	}
 	if durable.IsFull(err) {
 		return Errorf(NoSpace, "the disk is full; nothing that was accepted is lost, free some space")
+	}
+	if t := durable.TroubleOf(err); t != durable.NoTrouble {
+		return Errorf(Storage, "%s; nothing that was accepted is lost, see cmem doctor", t)
 	}
 	if inProcess {
 		return Errorf(Internal, "something went wrong inside: %v", err)

@@ -21,6 +21,8 @@ type Health struct {
 	PID         int      `json:"pid"`
 	Platform    string   `json:"platform"`
 	Models      []Model  `json:"models,omitempty"`
+	// Storage is what the disk, or the rights to it, keep from working.
+	Storage []Finding `json:"storage,omitempty"`
 }
 
 func (h *handler) health(w http.ResponseWriter, _ *http.Request) error {
@@ -35,7 +37,12 @@ func (h *handler) health(w http.ResponseWriter, _ *http.Request) error {
 		out.Status = "starting"
 	}
 	// Nothing is counted here: who asks for health asks often.
-	out.Models = h.ModelStates()
+	out.Models, out.Storage = h.ModelStates(), h.Storage()
+	for _, f := range out.Storage {
+		if f.Severity == Broken && out.Status == "ok" {
+			out.Status = "degraded"
+		}
+	}
 	for _, m := range out.Models {
 		if m.State != "ready" && out.Status == "ok" {
 			out.Status = "degraded"
@@ -51,10 +58,15 @@ func (h *handler) healthz(w http.ResponseWriter, _ *http.Request) error {
 }
 
 func (h *handler) readiness(w http.ResponseWriter, _ *http.Request) error {
-	if p := h.Phase(); p.Phase != PhaseReady {
+	p := h.Phase()
+	if p.Phase != PhaseReady {
 		return notReady(p)
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"status": "ready", "mcpReady": true})
+	out := map[string]any{"status": "ready", "mcpReady": true}
+	if p.Message != "" {
+		out["message"] = p.Message
+	}
+	writeJSON(w, http.StatusOK, out)
 	return nil
 }
 

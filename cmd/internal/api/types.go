@@ -56,7 +56,8 @@ type Stats struct {
 	Hooks    HookStats     `json:"hooks"`
 	Disk     DiskStats     `json:"disk"`
 	Phase    Progress      `json:"phase"`
-	Notes    []string      `json:"notes,omitempty"` // what a person should know
+	Storage  []Finding     `json:"storage,omitempty"` // what the disk, or the rights to it, keep from working
+	Notes    []string      `json:"notes,omitempty"`   // what a person should know
 }
 
 // WorkerStats: see Stats.

@@ -46,7 +46,10 @@ type Config struct {
 	SweepEvery      time.Duration `json:"sweep_every" default:"30s" doc:"the spool is looked at this often, even if nothing was said of it"`
 	StopTimeout     time.Duration `json:"stop_timeout" default:"10s" doc:"how long a stop may take before what is left is dropped"`
 
-	ReserveMB     int `json:"reserve_mb" default:"1024" doc:"disk space that must stay free, in MB; negative: the least, 24 MB"`
+	ReserveMB int `json:"reserve_mb" default:"1024" doc:"disk space that must stay free, in MB; negative: the least, 24 MB"`
+	// AllowNetworkFS is for folders of a network that one machine alone uses.
+	AllowNetworkFS bool `json:"allow_network_fs" default:"false" doc:"open a data folder on a network file system too; only where a single machine uses it"`
+
 	MemoryLimitMB int `json:"memory_limit_mb" default:"0" doc:"soft limit of the worker's memory, in MB; 0 is none (GOMEMLIMIT counts too)"`
 	GCPercent     int `json:"gc_percent" default:"50" doc:"how much the heap may grow between collections, in percent; smaller is less memory and more work"`
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"cmem/cmd/internal/api"
@@ -47,7 +48,7 @@ func (n *Node) Doctor(ctx context.Context, deep bool, tell func(api.Line)) (any,
 			return nil, err
 		}
 	}
-	out := api.Diagnosis{Findings: x.findings, Deep: deep, Disk: n.disk(), Milliseconds: n.now().Sub(began).Milliseconds()}
+	out := api.Diagnosis{Findings: x.findings, Deep: deep, Disk: n.sizes(), Milliseconds: n.now().Sub(began).Milliseconds()}
 	out.Healthy = out.Worst() < api.Warning
 	return out, nil
 }
@@ -55,20 +56,13 @@ func (n *Node) Doctor(ctx context.Context, deep bool, tell func(api.Line)) (any,
 // folder: who may read it, what disk it is on.
 func (x *examination) folder(context.Context) error {
 	n := x.node
-	if what, err := n.dir.Readable(); err != nil {
+	if what, err := n.dir.Readable(); err != nil && durable.TroubleOf(err) == durable.NoTrouble {
 		return err
 	} else if len(what) > 0 {
 		x.find("folder.open", api.Warning, "take the rights of others away: chmod -R go-rwx on the data folder",
 			"others may read or change %d files of the data folder", len(what)).Evidence = what[:min(len(what), 20)]
 	}
-	free, err := durable.Free(string(n.dir))
-	if err != nil {
-		return err
-	}
-	if reserve := int64(n.cfg.ReserveMB) << 20; free < reserve {
-		x.find("disk.reserve", api.Broken, "free some space, or lower the setting reserve_mb; hooks are kept in the spool until then, and go in by themselves",
-			"%d MB of disk are free, %d MB are kept free: the log takes nothing in", free>>20, reserve>>20)
-	}
+	x.findings = append(x.findings, n.troubles()...)
 	return nil
 }
 
@@ -77,7 +71,7 @@ const manyCopies = 256 << 20
 
 // copies: what lost something is kept until a person takes it away.
 func (x *examination) copies(context.Context) error {
-	if kept := x.node.disk().Evidence; kept >= manyCopies {
+	if kept := x.node.sizes().Evidence; kept >= manyCopies {
 		x.find("disk.evidence", api.Note, "when nothing is to be had from them any more, remove folders in log/evidence; cmem log damage says what they are of",
 			"copies of damaged files take %d MB", kept>>20)
 	}
@@ -91,8 +85,8 @@ func (x *examination) log(context.Context) error {
 		x.find("log.unclean", api.Note, "nothing: what was acknowledged is there", "%s", stop)
 	}
 	findings, err := n.stream.Findings()
-	if err != nil {
-		return err
+	if err != nil && durable.TroubleOf(err) == durable.NoTrouble {
+		return err // else it is said of the folder
 	}
 	for _, f := range findings {
 		if f.Count() == 0 {
@@ -131,7 +125,11 @@ const old = time.Minute
 
 func (x *examination) spool(context.Context) error {
 	n := x.node
+	x.lost()
 	waiting, oldest, err := spoolFiles(n.dir, n.now())
+	if durable.TroubleOf(err) != durable.NoTrouble {
+		return nil // said of the folder
+	}
 	if err != nil {
 		return err
 	}
@@ -150,6 +148,26 @@ func (x *examination) spool(context.Context) error {
 	return nil
 }
 
+// lostFor is how long it is a warning that hooks could not keep events.
+const lostFor = 7 * 24 * time.Hour
+
+// lost are events that hooks could not write to the spool; they counted them where
+// they could.
+func (x *examination) lost() {
+	for _, c := range x.node.hookCounters() {
+		why, ok := strings.CutPrefix(c.Name, "spool-failed:")
+		if !ok {
+			continue
+		}
+		severity := api.Warning
+		if last, err := time.Parse(time.RFC3339, c.Last); err == nil && x.node.now().Sub(last) > lostFor {
+			severity = api.Note
+		}
+		x.find("hooks.lost", severity, "see that the spool can be written, then cmem replay the transcripts of that time: they have what is missing",
+			"hooks could not write %d events to the spool (%s), the last at %s", c.Count, why, c.Last)
+	}
+}
+
 func spoolFiles(dir home.Dir, now time.Time) (count int, oldest time.Duration, err error) {
 	waiting, err := drain.Entries(dir.Spool())
 	for _, name := range waiting {
@@ -164,7 +182,11 @@ func (x *examination) models(context.Context) error {
 	for _, m := range x.node.ModelStates() {
 		switch {
 		case m.State == stateFailed:
-			x.find("model."+m.Name, api.Broken, "cmem rebuild", "%s cannot be kept up to date: %s", m.Name, m.Reason)
+			next := "cmem rebuild"
+			if t := durable.TroubleIn(m.Reason); t != durable.NoTrouble {
+				next = remedies[t]
+			}
+			x.find("model."+m.Name, api.Broken, next, "%s cannot be kept up to date: %s", m.Name, m.Reason)
 		case m.State != stateReady:
 			x.find("model."+m.Name, api.Note, "wait: it is being built again", "%s is %s, %d %%", m.Name, m.State, m.Percent)
 		}

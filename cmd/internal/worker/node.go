@@ -68,6 +68,7 @@ type Node struct {
 	delivered delivered
 	cleaner   cleaner
 	saving    sync.Mutex // one save at a time, so that equal ones meet
+	disk      diskWatch
 }
 
 // newNode opens nothing yet.
@@ -107,6 +108,9 @@ func Open(ctx context.Context, dir home.Dir, cfg config.Config, log *slog.Logger
 
 // open opens the log and what read models can be used as they are.
 func (n *Node) open(ctx context.Context) (err error) {
+	if err := n.requireOwnDisk(); err != nil {
+		return err
+	}
 	if err := n.dir.Make(); err != nil {
 		return err
 	}
@@ -155,7 +159,7 @@ func (n *Node) logConfig() streams.Config {
 	}
 	c := streams.Config{
 		Dir: n.dir.Log(), Logger: n.log, Reserve: reserve, HeadFile: n.dir.Head(),
-		Accept: n.repair.accept, Scan: n.repair.scan,
+		Accept: n.repair.accept, Scan: n.repair.scan, AllowNetwork: n.cfg.AllowNetworkFS,
 	}
 	if at := records.Remembered(filepath.Join(n.dir.Read(), recordsName)); at.Position > 0 {
 		c.Seen = []streams.Seen{{Who: "the read model of records", At: at}}
@@ -363,12 +367,32 @@ func (n *Node) Phase() api.Progress {
 			p.Message = fmt.Sprintf("%s is %s, %d %%", m.Name, m.State, m.Percent)
 		}
 	}
+	for _, f := range n.Storage() {
+		if f.Severity == api.Broken {
+			p.Message = f.What
+			break
+		}
+	}
 	return p
 }
 
-// Phases tells every phase.
+// Phases tells every phase; with the last one, what is not well although it is
+// reached.
 func (n *Node) Phases(ctx context.Context, tell func(api.Progress) error) error {
-	return n.phases.watch(ctx, tell)
+	return n.phases.watch(ctx, func(p api.Progress) error {
+		if p.Phase == api.PhaseReady {
+			p = n.Phase()
+		}
+		return tell(p)
+	})
+}
+
+// Storage says what the disk, or the rights to it, keep the node from doing.
+func (n *Node) Storage() []api.Finding {
+	if n.isOpen() != nil {
+		return nil
+	}
+	return n.troubles()
 }
 
 func (n *Node) touch() { n.used.Store(n.now().UnixNano()) }

@@ -32,6 +32,10 @@ const lockPatience = 5 * time.Second
 // after the idle time, or when it cannot start. Then nothing of it is left.
 // Another worker on the folder is durable.ErrLocked at once.
 func Serve(ctx context.Context, dir home.Dir, cfg config.Config, log *slog.Logger) error {
+	n := newNode(dir, cfg, log, time.Now)
+	if err := n.requireOwnDisk(); err != nil {
+		return err
+	}
 	if err := dir.Make(); err != nil {
 		return err
 	}
@@ -44,7 +48,6 @@ func Serve(ctx context.Context, dir home.Dir, cfg config.Config, log *slog.Logge
 
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	n := newNode(dir, cfg, log, time.Now)
 	n.stop = stop
 	front, err := n.listen()
 	if err != nil {
@@ -84,6 +87,10 @@ func failedCode(err error) api.Code {
 		return api.NoSpace
 	case errors.Is(err, streams.ErrMissing), errors.Is(err, streams.ErrDamaged):
 		return api.LogDamaged
+	case errors.Is(err, durable.ErrNetwork):
+		return api.Network
+	case errors.Is(err, streams.ErrStorage), durable.TroubleOf(err) != durable.NoTrouble:
+		return api.Storage
 	}
 	return api.Internal
 }
@@ -178,6 +185,8 @@ func (n *Node) housekeeping(ctx context.Context) {
 	defer beat.Stop()
 	there := time.NewTicker(5 * time.Second)
 	defer there.Stop()
+	disk := time.NewTicker(diskEvery)
+	defer disk.Stop()
 	lean := time.NewTimer(time.Second)
 	defer lean.Stop()
 	var at streams.Position
@@ -194,6 +203,8 @@ func (n *Node) housekeeping(ctx context.Context) {
 				n.log.Error("stopping: another data folder, or none, is where this worker's was", "err", err)
 				n.stop()
 			}
+		case <-disk.C:
+			n.lookAtDisk(ctx)
 		case <-quiet.C:
 			if err := n.closeQuiet(ctx); err != nil && ctx.Err() == nil {
 				n.log.Warn("quiet sessions were not closed", "err", err)

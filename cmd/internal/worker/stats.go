@@ -13,7 +13,6 @@ import (
 	"cmem/ingest/spool/drain"
 	"cmem/projections/records"
 	"cmem/projections/search"
-	"cmem/streams/durable"
 )
 
 // ModelStates says how far each read model is; none before the folder is open.
@@ -47,7 +46,7 @@ func (n *Node) Stats(ctx context.Context) (api.Stats, error) {
 			Foreign: len(drain.Foreign(n.dir.Spool())),
 		},
 		Hooks: api.HookStats{Last: []api.HookSeen{}, Counters: n.hookCounters()},
-		Disk:  n.disk(),
+		Disk:  n.sizes(),
 		Phase: n.Phase(),
 	}
 	s.Database.Size = s.Disk.Models
@@ -74,6 +73,7 @@ func (n *Node) Stats(ctx context.Context) (api.Stats, error) {
 	if counted != nil {
 		s.Notes = append(s.Notes, reason(counted))
 	}
+	s.Storage = n.Storage()
 	s.Notes = append(s.Notes, n.advice(s)...)
 	return s, nil
 }
@@ -121,8 +121,8 @@ func (n *Node) advice(s api.Stats) (notes []string) {
 	if s.Spool.Foreign > 0 {
 		notes = append(notes, fmt.Sprintf("not of the spool, and left alone in %s: %s", n.dir.Spool(), few(drain.Foreign(n.dir.Spool()))))
 	}
-	if free, err := durable.Free(n.dir.Log()); err == nil && free < n.stream.Reserve() {
-		notes = append(notes, fmt.Sprintf("%d MB of disk are free, %d MB are to stay free (reserve_mb): the log takes nothing in, and what hooks tell is kept in the spool until there is room", free>>20, n.stream.Reserve()>>20))
+	for _, f := range s.Storage {
+		notes = append(notes, f.What+"; next: "+f.Next)
 	}
 	for _, m := range s.Models {
 		if m.Reason != "" {

@@ -17,6 +17,7 @@ import (
 	"cmem/projections"
 	"cmem/replay"
 	"cmem/streams"
+	"cmem/streams/durable"
 )
 
 // The states of a read model.
@@ -51,6 +52,7 @@ type track[T any, M replay.Model[T]] struct {
 	// applying is held by whoever applies: the live loop, a catch-up, a rebuild.
 	applying sync.Mutex
 	panicked bool // it was built again because of a panic; guarded by applying
+	unsound  bool // the disk failed under it: what is applied goes into a new one; guarded by applying
 
 	at atomic.Uint64 // how far the model, or its build, has come
 
@@ -62,10 +64,25 @@ type track[T any, M replay.Model[T]] struct {
 	doomed bool // the model is open, damaged, and closed once a new one is there
 	state  string
 	why    string    // why it was built again, or what failed
+	cause  error     // what failed, while state says so
 	wanted bool      // a build is due
 	unread string    // why one that was there could not be read
 	built  time.Time // the last build because of damage
 	wake   func()    // ends the wait of run, nil while it does not wait
+
+	retry chan struct{} // what kept it from going on may be over; made by again
+}
+
+// again has run try now what it would try again later.
+func (t *track[T, M]) again() { signal(t.retries()) }
+
+func (t *track[T, M]) retries() chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.retry == nil {
+		t.retry = make(chan struct{}, 1)
+	}
+	return t.retry
 }
 
 // load opens what is there. It fails only where another process holds it; what
@@ -90,6 +107,10 @@ func (t *track[T, M]) load() error {
 		return fmt.Errorf("open %s: %w", t.name, err)
 	case t.halted:
 		return t.leave(err)
+	case waits(troubleOf(err)):
+		// What is there may be whole: it is opened again, not built again.
+		durable.Reached("model.open.waits")
+		_ = t.failed(err)
 	default:
 		if !isOne(err, t.dated) {
 			t.unread = reason(err)
@@ -281,6 +302,9 @@ func (t *track[T, M]) reached() streams.Position { return streams.Position(t.at.
 func (t *track[T, M]) catchUp(ctx context.Context) error {
 	t.applying.Lock()
 	defer t.applying.Unlock()
+	if err := t.openAgain(); err != nil {
+		return err
+	}
 	if !t.due() {
 		m, err := t.toEnd(ctx)
 		switch {
@@ -299,6 +323,11 @@ func (t *track[T, M]) catchUp(ctx context.Context) error {
 			}
 		case strings.Contains(err.Error(), "panic: ") && !t.panicked:
 			t.panicked = true
+		case troubleOf(err) == durable.Broken:
+			// The file's sync may have failed; what memory shows of it, the disk may
+			// not have. It is read until there is a new one.
+			durable.Reached("model.unsound")
+			t.unsound = true
 		default:
 			return t.failed(err)
 		}
@@ -309,6 +338,25 @@ func (t *track[T, M]) catchUp(ctx context.Context) error {
 	return t.failed(t.build(ctx))
 }
 
+// openAgain opens what the disk, or the rights to it, kept from being opened.
+func (t *track[T, M]) openAgain() error {
+	t.mu.RLock()
+	closed := !t.usable && !t.wanted && t.state == stateFailed
+	t.mu.RUnlock()
+	if !closed {
+		return nil
+	}
+	if err := t.load(); err != nil {
+		return t.failed(err)
+	}
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if !t.usable && !t.wanted {
+		return t.cause
+	}
+	return nil
+}
+
 func (t *track[T, M]) toEnd(ctx context.Context) (M, error) {
 	t.mu.RLock()
 	m := t.model
@@ -316,6 +364,9 @@ func (t *track[T, M]) toEnd(ctx context.Context) (M, error) {
 	_, err := projections.New(t.feed(), projections.Projection[T](m), t.config(t.note)).RunToEnd(ctx)
 	if err == nil {
 		t.mu.Lock()
+		if t.state == stateFailed {
+			t.why = "" // it is over, and nothing was built again
+		}
 		t.state = stateReady
 		t.mu.Unlock()
 	}
@@ -351,8 +402,8 @@ func (t *track[T, M]) failed(err error) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.state, t.why = stateFailed, reason(err)
-	t.wanted = t.wanted && !t.usable // what can be read is not thrown away again
+	t.state, t.why, t.cause = stateFailed, reason(err), err
+	t.wanted = t.wanted && (!t.usable || t.unsound) // what can be read is not thrown away again
 	return err
 }
 
@@ -369,6 +420,7 @@ func (t *track[T, M]) build(ctx context.Context) error {
 	if old, had := t.use(m); had {
 		t.retire(old)
 	}
+	t.unsound = false
 	t.mu.Lock()
 	if !t.built.IsZero() {
 		t.built = time.Now()
@@ -437,20 +489,29 @@ func (t *track[T, M]) rebuildAlone(ctx context.Context, verify bool, tell func(s
 // ever less often.
 func (t *track[T, M]) run(ctx context.Context) error {
 	const most = time.Minute
-	pause := time.Second
+	pause, told := time.Second, ""
 	for ctx.Err() == nil {
 		err := t.catchUp(ctx)
 		if err == nil {
-			pause = time.Second
+			if told != "" {
+				t.log.Info("read model goes on", "model", t.name)
+			}
+			pause, told = time.Second, ""
 			err = t.wait(ctx)
 		}
 		if err == nil || ctx.Err() != nil {
 			continue
 		}
-		t.log.Error("read model stands still", "model", t.name, "err", err, "again in", pause)
+		if why := reason(err); why != told {
+			t.log.Error("read model stands still", "model", t.name, "err", err, "again in", pause)
+			told = why
+		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(pause):
+		case <-t.retries():
+			pause = time.Second
+			continue
 		}
 		pause = min(2*pause, most)
 	}

@@ -1,0 +1,7 @@
+//go:build failpoint
+
+package streams
+
+import "cmem/streams/durable"
+
+func armFailpoints(spec string) { durable.Arm(spec) }
