@@ -78,18 +78,6 @@ func (x *examination) copies(context.Context) error {
 	return nil
 }
 
-// manyCopies is from where copies of damaged files are worth a word.
-const manyCopies = 256 << 20
-
-// copies: what lost something is kept until a person takes it away.
-func (x *examination) copies(context.Context) error {
-	if kept := x.node.disk().Evidence; kept >= manyCopies {
-		x.find("disk.evidence", api.Note, "when nothing is to be had from them any more, remove folders in log/evidence; cmem log damage says what they are of",
-			"copies of damaged files take %d MB", kept>>20)
-	}
-	return nil
-}
-
 func (x *examination) log(context.Context) error {
 	n := x.node
 	x.halted()
