@@ -49,6 +49,33 @@ func (l layout) scanAhead(ctx context.Context, s *survey, names []string) (block
 	return out, free
 }
 
+// content is what a block file holds.
+type content struct {
+	data []byte
+	err  error
+}
+
+// readAhead reads the block files of a stopped server in order, one ahead of who
+// takes them. The memory of each is given back through done. Whoever closes that and
+// takes what is left knows that nothing of it runs any more.
+func (l layout) readAhead(names []string) (files <-chan content, done chan<- []byte) {
+	out, free := make(chan content), make(chan []byte, 2)
+	free <- nil
+	free <- nil
+	go func() {
+		defer close(out)
+		for _, name := range names {
+			memory, ok := <-free
+			if !ok {
+				return
+			}
+			data, err := readInto(memory[:0], l.block(name))
+			out <- content{data, err}
+		}
+	}()
+	return out, free
+}
+
 // fill reads a block that the server has open. Where it still writes, what
 // follows the last whole record is on its way.
 func (s *survey) fill(to *scanned, path string, newest bool) (err error) {

@@ -39,10 +39,21 @@ func (l layout) survey(known uint64) (*survey, error) {
 		return nil, fmt.Errorf("survey of the log: %w", err)
 	}
 	s := &survey{known: known}
-	for _, name := range names {
-		if err := s.read(filepath.Join(l.stream(), "msgs", name)); err != nil {
-			return nil, fmt.Errorf("survey of the log: %w", err)
+	files, done := l.readAhead(names)
+	defer func() {
+		close(done)
+		for range files {
 		}
+	}()
+	for i := range names {
+		f := <-files
+		if f.err == nil {
+			f.err = s.scan(l.block(names[i]), f.data)
+		}
+		if f.err != nil {
+			return nil, fmt.Errorf("survey of the log: %w", f.err)
+		}
+		done <- f.data
 	}
 	s.plan()
 	return s, nil
@@ -53,6 +64,10 @@ func (s *survey) read(path string) error {
 	if err != nil {
 		return err
 	}
+	return s.scan(path, data)
+}
+
+func (s *survey) scan(path string, data []byte) error {
 	b, err := scanBlock(path, data, s.see)
 	if err != nil {
 		return err

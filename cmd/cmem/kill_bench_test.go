@@ -33,14 +33,7 @@ func BenchmarkStartAfterKill(b *testing.B) {
 	p.run("stop")
 	fillLog(b, filepath.Join(p.dir, "log"), int64(megabytes)<<20)
 	p.run("start") // the read models follow
-	p.until("the read models have come to the head", func() bool {
-		for _, m := range p.stats().Models {
-			if m.Behind > 0 || m.State != "ready" {
-				return false
-			}
-		}
-		return true
-	})
+	p.until("the read models have come to the head", p.caughtUp)
 	b.ReportMetric(float64(blockBytes(b, p.dir))/1e6, "log-MB")
 	for b.Loop() {
 		for _, drop := range []bool{false, true} {
