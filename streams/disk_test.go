@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"cmem/streams/durable"
-	"cmem/streams/durable/smalldisk"
 	"cmem/streams/envelope"
+	"cmem/streams/streamstest/smalldisk"
 )
 
 // onDisk opens a log on a small disk, with little patience.

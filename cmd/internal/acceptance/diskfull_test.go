@@ -18,8 +18,8 @@ import (
 
 	"cmem/cmd/internal/api"
 	"cmem/ingest/home"
-	"cmem/streams/durable/smalldisk"
 	"cmem/streams/envelope"
+	"cmem/streams/streamstest/smalldisk"
 )
 
 // mill is a data folder on a small disk, its spool on another, with a real worker

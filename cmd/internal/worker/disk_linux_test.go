@@ -16,8 +16,8 @@ import (
 	"cmem/ingest/home"
 	"cmem/ingest/spool"
 	"cmem/streams/durable"
-	"cmem/streams/durable/smalldisk"
 	"cmem/streams/envelope"
+	"cmem/streams/streamstest/smalldisk"
 )
 
 const nobody = 65534
