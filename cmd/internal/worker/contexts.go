@@ -90,6 +90,9 @@ func adopt(from, to string) error {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
 	}
+	if err := durable.Failpoint("context.adopt"); err != nil {
+		return err
+	}
 	for name := range keep {
 		if err := os.Rename(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
 			return err
@@ -102,7 +105,7 @@ func adopt(from, to string) error {
 			}
 		}
 	}
-	if err := durable.SyncDir(to); err != nil {
+	if err := errors.Join(durable.SyncDir(to), durable.Failpoint("context.adopted")); err != nil {
 		return err
 	}
 	return os.RemoveAll(from)

@@ -25,10 +25,13 @@ func aside(dir, folder, name string) error {
 	for n := 1; exists(target); n++ {
 		target = filepath.Join(to, name+"."+strconv.Itoa(n))
 	}
+	if err := durable.Failpoint("spool.aside"); err != nil {
+		return err
+	}
 	if err := os.Rename(filepath.Join(dir, name), target); err != nil {
 		return err
 	}
-	return errors.Join(durable.SyncDir(to), durable.SyncDir(dir))
+	return errors.Join(durable.SyncDir(to), durable.SyncDir(dir), durable.Failpoint("spool.moved"))
 }
 
 func exists(path string) bool {

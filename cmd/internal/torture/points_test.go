@@ -1,0 +1,230 @@
+//go:build failpoint && linux
+
+package torture
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"cmem/streams/durable"
+)
+
+// scenario brings a farm to a durable step: prepare without failpoints, act with.
+type scenario struct {
+	prepare func(*farm) error
+	act     func(f *farm, failpoints string) error
+	damage  expectation // what is lost on purpose
+}
+
+// hooks sends so many events.
+func hooks(n int) func(*farm) error {
+	return func(f *farm) error {
+		for range n {
+			if err := f.hook(""); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// ran lets a worker take in some events; then end ends it, and one more waits.
+func ran(end func(*farm) error) func(*farm) error {
+	return func(f *farm) error {
+		if err := errors.Join(hooks(4)(f), f.turn(), f.start("")); err != nil {
+			return err
+		}
+		if ok, err := f.drained(); err != nil || !ok {
+			return fmt.Errorf("the worker ended: %v", err)
+		}
+		return errors.Join(end(f), f.hook(""))
+	}
+}
+
+func stopped(f *farm) error { return f.stop() }
+func killed(f *farm) error  { f.kill(); return nil }
+
+func serve(f *farm, failpoints string) error { return f.start(failpoints) }
+
+// block changes the newest block of the log.
+func block(change func([]byte) []byte) func(*farm) error {
+	return func(f *farm) error {
+		f.kill()
+		path := filepath.Join(f.home().Log(), "jetstream", "$G", "streams", "cmem", "msgs", "1.blk")
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(path, change(data), 0o600)
+	}
+}
+
+func torn(b []byte) []byte    { return append(b, b[:40]...) }
+func flipped(b []byte) []byte { b[60] ^= 1; return b }
+
+func withoutMeta(f *farm) error {
+	f.kill()
+	return os.Remove(filepath.Join(f.home().Log(), "jetstream", "$G", "streams", "cmem", "meta.inf"))
+}
+
+// rubbish is an entry of the spool that is no event.
+func rubbish(f *farm) error {
+	name := fmt.Sprintf("%019d-1-00000000000000aa.json", time.Now().UnixNano())
+	return errors.Join(f.hook(""), os.WriteFile(filepath.Join(f.home().Spool(), name), []byte("{"), 0o600))
+}
+
+// held moves what waits in the spool to where it is held, and starts a worker.
+func held(f *farm, failpoints string) error {
+	all, err := filepath.Glob(filepath.Join(f.home().Spool(), "*-*.json"))
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(f.home().Held(), 0o700); err != nil {
+		return err
+	}
+	for _, path := range all {
+		if err := os.Rename(path, filepath.Join(f.home().Held(), filepath.Base(path))); err != nil {
+			return err
+		}
+	}
+	if err := f.start(failpoints); err != nil {
+		return err
+	}
+	_ = f.run("", "spool", "retry") // it fails where the point does
+	return nil
+}
+
+var scenarios = map[string]scenario{
+	"hook":    {hooks(1), func(f *farm, p string) error { return f.hook(p) }, expectation{}},
+	"first":   {func(*farm) error { return nil }, func(f *farm, p string) error { return f.hook(p) }, expectation{}},
+	"start":   {hooks(3), serve, expectation{}},
+	"many":    {hooks(40), serve, expectation{}},
+	"parts":   {func(f *farm) error { return f.hookOf("", 2<<20) }, serve, expectation{}},
+	"restart": {ran(stopped), serve, expectation{}},
+	"unclean": {ran(killed), serve, expectation{}},
+	"torn":    {ran(block(torn)), serve, expectation{found: true}},
+	"flipped": {ran(block(flipped)), serve, expectation{found: true, lost: 1}},
+	"meta":    {ran(withoutMeta), serve, expectation{found: true}},
+	"corrupt": {rubbish, serve, expectation{}},
+	"held":    {hooks(2), held, expectation{}},
+	"stop": {ran(stopped), func(f *farm, p string) error {
+		if err := f.start(p); err != nil {
+			return err
+		}
+		if _, err := f.drained(); err != nil {
+			return err
+		}
+		_ = f.run("", "stop") // the worker may die of it
+		return nil
+	}, expectation{}},
+	"rebuild": {ran(stopped), func(f *farm, p string) error {
+		_ = f.run(p, "rebuild") // it may fail, and must cost nothing
+		return nil
+	}, expectation{}},
+}
+
+// way is how a durable step goes wrong.
+type way struct{ name, point, kind string }
+
+// ways are all ways of a row: unsaved, saved but reported as failed, dead in it.
+func (r pointRow) ways() (all []way) {
+	if r.before != "-" {
+		all = append(all, way{"unsaved", r.before, "error@1"}, way{"killed before", r.before, "kill"})
+	}
+	if r.after != "-" {
+		all = append(all, way{"reported failed", r.after, "error@1"}, way{"killed after", r.after, "kill"})
+	}
+	return all
+}
+
+// testPoints has every durable step go wrong in every way.
+func testPoints(t *testing.T, p programs) {
+	for _, row := range readPoints(t) {
+		for _, s := range row.scenarios {
+			for _, w := range row.ways() {
+				t.Run(row.step+"/"+s+"/"+w.name, func(t *testing.T) {
+					t.Parallel()
+					f := newFarm(p, t.TempDir())
+					if err := f.goWrong(scenarios[s], w); err != nil {
+						t.Errorf("point %s=%s: %v\nstderr: %q", w.point, w.kind, err, f.failed)
+					}
+				})
+			}
+		}
+	}
+}
+
+// goWrong has one step go wrong once, goes on, and checks.
+func (f *farm) goWrong(s scenario, w way) error {
+	defer f.kill()
+	reached := f.dir + ".reached"
+	if err := s.prepare(f); err != nil {
+		return fmt.Errorf("prepare: %w", err)
+	}
+	f.extra = []string{"CMEM_REACHED=" + reached}
+	if err := s.act(f, w.point+"="+w.kind); err != nil {
+		return err
+	}
+	fired := func() bool {
+		text, _ := os.ReadFile(reached)
+		return strings.Contains(string(text), "failpoint "+w.point+"\n")
+	}
+	if err := until("the failpoint "+w.point+" is reached", func() bool {
+		over, _ := f.gone()
+		return fired() || over && f.worker != nil
+	}); err != nil {
+		return err
+	}
+	if !fired() {
+		return fmt.Errorf("the worker ended before %s", w.point)
+	}
+	f.extra = nil
+	keep(reached)
+	if err := f.goOn(w.kind == "kill"); err != nil {
+		return err
+	}
+	want := f.expected()
+	want.lost, want.found = s.damage.lost, s.damage.found
+	return check(f.dir, want)
+}
+
+// goOn lets life go on after a step went wrong: a worker that lives recovers by
+// itself, one that died is started again, and hooks come.
+func (f *farm) goOn(dead bool) error {
+	if dead && f.worker != nil {
+		<-f.ended
+	}
+	if err := hooks(2)(f); err != nil {
+		return err
+	}
+	if over, _ := f.gone(); over {
+		if err := f.start(""); err != nil {
+			return err
+		}
+	}
+	ok, err := f.drained()
+	if err == nil && !ok { // what failed was its start, or its stop was under way
+		if err = f.start(""); err == nil {
+			ok, err = f.drained()
+		}
+		if err == nil && !ok {
+			err = errors.New("the worker ended again, without a failpoint")
+		}
+	}
+	f.kill()
+	return err
+}
+
+// keep adds what was reached in one farm to what was reached at all.
+func keep(path string) {
+	text, _ := os.ReadFile(path)
+	for line := range strings.Lines(string(text)) {
+		durable.Reached(strings.TrimSpace(line))
+	}
+	os.Remove(path)
+}
