@@ -116,7 +116,7 @@ func Remove(path string) error {
 	}
 	if err := os.Remove(path); err != nil {
 		if errors.Is(err, os.ErrNotExist) {
-			return nil
+			return pathpoint("file.removed", path)
 		}
 		return err
 	}

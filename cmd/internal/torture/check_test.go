@@ -16,6 +16,7 @@ import (
 	"cmem/cmd/internal/worker"
 	"cmem/ingest/home"
 	"cmem/projections/records"
+	"cmem/replay"
 	"cmem/streams"
 	"cmem/streams/envelope"
 )
@@ -76,14 +77,32 @@ func openAndRebuild(ctx context.Context, dir home.Dir) (tools int, err error) {
 
 func verifyModels(ctx context.Context, n *worker.Node) error {
 	before := dump(n)
+	r, err := rebuilt(ctx, n)
+	if err == nil && unreadable(r) {
+		// A model that a crash left unfinished was built anew: there was nothing to
+		// compare with, and the answer says so. Now there is.
+		r, err = rebuilt(ctx, n)
+	}
+	if err == nil && (!r.Equal || len(r.Models) < 2) {
+		err = fmt.Errorf("rebuild --verify: %+v\n%s", r, difference(before, dump(n)))
+	}
+	return err
+}
+
+func rebuilt(ctx context.Context, n *worker.Node) (worker.RebuildResult, error) {
 	got, err := n.Rebuild(ctx, api.RebuildRequest{Verify: true}, func(api.Line) {})
 	if err != nil {
-		return fmt.Errorf("rebuild --verify: %w", err)
+		return worker.RebuildResult{}, fmt.Errorf("rebuild --verify: %w", err)
 	}
-	if r, ok := got.(worker.RebuildResult); !ok || !r.Equal || len(r.Models) < 2 {
-		return fmt.Errorf("rebuild --verify: %+v\n%s", got, difference(before, dump(n)))
+	r, ok := got.(worker.RebuildResult)
+	if !ok {
+		return r, fmt.Errorf("rebuild --verify answered %T", got)
 	}
-	return nil
+	return r, nil
+}
+
+func unreadable(r worker.RebuildResult) bool {
+	return slices.ContainsFunc(r.Models, func(m replay.Build) bool { return m.Unreadable != "" })
 }
 
 // readLog gives how often each tool id is in the log, after verifying its chain.

@@ -223,14 +223,14 @@ func (f *farm) send(failpoints, id, event string, text []byte) error {
 // turn sends a prompt, an edit and the end, so that there is something to tell.
 func (f *farm) turn() error {
 	n := f.n.Load()
-	for event, text := range map[string]string{
-		"UserPromptSubmit": fmt.Sprintf(`{"session_id":%q,"hook_event_name":"UserPromptSubmit","cwd":"/nowhere","prompt":"make thing %d work"}`, session, n),
-		"Stop":             fmt.Sprintf(`{"session_id":%q,"hook_event_name":"Stop","cwd":"/nowhere"}`, session),
+	for _, e := range [][2]string{
+		{"UserPromptSubmit", fmt.Sprintf(`{"session_id":%q,"hook_event_name":"UserPromptSubmit","cwd":"/nowhere","prompt":"make thing %d work"}`, session, n)},
+		{"Stop", fmt.Sprintf(`{"session_id":%q,"hook_event_name":"Stop","cwd":"/nowhere"}`, session)},
 	} {
-		c := exec.Command(f.p.hook, "claude-code", event)
-		c.Env, c.Stdin = f.env(""), strings.NewReader(text)
+		c := exec.Command(f.p.hook, "claude-code", e[0])
+		c.Env, c.Stdin = f.env(""), strings.NewReader(e[1])
 		if out, err := c.CombinedOutput(); err != nil {
-			return fmt.Errorf("%s: %w: %s", event, err, out)
+			return fmt.Errorf("%s: %w: %s", e[0], err, out)
 		}
 	}
 	return nil

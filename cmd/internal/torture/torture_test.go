@@ -47,11 +47,16 @@ func TestTorture(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.Now()
+	most := 40
+	if p.ci {
+		most = 1
+	}
 	phase := func(name string, do func(*testing.T)) {
 		at := time.Now()
 		ok := t.Run(name, do)
 		fmt.Printf("torture: %-10s %6.1f s, ok: %v\n", name, time.Since(at).Seconds(), ok)
 	}
-	phase("points", func(t *testing.T) { testPoints(t, progs) })
+	phase("points", func(t *testing.T) { testPoints(t, progs, p.ci) })
+	phase("crash", func(t *testing.T) { testCrash(t, progs, p.seed, most) })
 	_ = began
 }
