@@ -82,12 +82,16 @@ func swap(path string) error {
 // before the model at path is opened: a complete build takes its place, an
 // incomplete one is removed.
 func Settle(path string) error {
+	if _, err := os.Lstat(path + building); err == nil {
+		durable.Reached("model.build-dropped")
+	}
 	if err := os.RemoveAll(path + building); err != nil {
 		return fmt.Errorf("settle %s: %w", path, err)
 	}
 	if _, err := os.Lstat(path + ready); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	durable.Reached("model.build-placed")
 	if err := settle(path); err != nil {
 		return fmt.Errorf("settle %s: %w", path, err)
 	}

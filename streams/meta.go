@@ -32,7 +32,6 @@ func (l *Log) mendMeta(ctx context.Context) error {
 	if !l.layout.hasBlocks() {
 		return l.dropHalfMade()
 	}
-	durable.Reached("log.settings-back")
 	if err := l.keepMeta(); err != nil {
 		return fmt.Errorf("damaged settings of the stream are not replaced before a copy of them is kept: %w", err)
 	}
@@ -43,9 +42,11 @@ func (l *Log) mendMeta(ctx context.Context) error {
 	}
 	for _, n := range slices.Backward(nets) {
 		if net := filepath.Join(l.layout.nets(), strconv.Itoa(n)); metaIsWhole(net) {
+			durable.Reached("log.settings-from-net")
 			return l.takeMeta(net)
 		}
 	}
+	durable.Reached("log.settings-made")
 	return l.makeMeta(ctx)
 }
 

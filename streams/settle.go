@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"cmem/streams/durable"
 )
 
 // clearDoubt finds out about an append of unknown end before anything else is
@@ -32,7 +34,7 @@ func (c *committer) clearDoubt() error {
 // server that did not answer is started again first, for it may be stuck; only
 // if there is room, for otherwise a batch that is half there stays so for ever.
 func (c *committer) settle(restart bool) (n int, err error) {
-	if err := c.room(); err != nil {
+	if err := errors.Join(c.room(), c.log.step("append.settle")); err != nil {
 		return 0, err
 	}
 	if restart {
@@ -52,6 +54,14 @@ func (c *committer) settle(restart bool) (n int, err error) {
 	}
 	if n, err = c.compare(ctx, s, state.LastSeq); err != nil {
 		return 0, err
+	}
+	switch n {
+	case len(c.doubt):
+		durable.Reached("log.doubt-saved")
+	case 0:
+		durable.Reached("log.doubt-not-saved")
+	default:
+		durable.Reached("log.doubt-part-saved")
 	}
 	found := c.doubt[:n]
 	c.doubt = nil
@@ -107,6 +117,7 @@ func same(sent *message, found stored) bool {
 func (l *Log) restart() error {
 	l.restarting.Lock()
 	defer l.restarting.Unlock()
+	durable.Reached("log.server-again")
 	l.log.Warn("the log server is started again")
 	if old := l.session.Swap(nil); old != nil {
 		old.stop()

@@ -81,7 +81,9 @@ func makeKey(path string) (err error) {
 	if err := durable.Failpoint("key.link"); err != nil {
 		return err
 	}
-	if err := os.Link(temp.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := os.Link(temp.Name(), path); errors.Is(err, fs.ErrExist) {
+		durable.Reached("key.another-was-faster")
+	} else if err != nil {
 		return err
 	}
 	// The loser of the race syncs too: its events may be on the disk before the

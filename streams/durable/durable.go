@@ -39,6 +39,7 @@ func WriteFileVia(tempDir, path string, data []byte, perm os.FileMode) error {
 	}
 	// A crash from here to the rename costs the temporary file, swept later.
 	if err := publish(temp, path); err != nil {
+		Reached("file.temporary-removed")
 		return fmt.Errorf("write %s: %w", path, errors.Join(err, removeTemp(temp)))
 	}
 	if err := errors.Join(SyncDir(filepath.Dir(path)), pathpoint("file.done", path)); err != nil {

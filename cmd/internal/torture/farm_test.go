@@ -242,3 +242,19 @@ func (f *farm) expected() expectation {
 	defer f.mu.Unlock()
 	return expectation{sent: slices.Clone(f.sent), maybe: slices.Clone(f.maybe)}
 }
+
+// runFor is run for a program that may not end by itself.
+func (f *farm) runFor(most time.Duration, args ...string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), most)
+	defer cancel()
+	c := exec.CommandContext(ctx, f.p.cmem, args...)
+	c.Env = f.env("")
+	out, err := c.CombinedOutput()
+	if ctx.Err() != nil {
+		return nil // it ran until it was killed
+	}
+	if err != nil {
+		return fmt.Errorf("cmem %v: %w: %s", args, err, out)
+	}
+	return nil
+}

@@ -58,5 +58,18 @@ func TestTorture(t *testing.T) {
 	}
 	phase("points", func(t *testing.T) { testPoints(t, progs, p.ci) })
 	phase("crash", func(t *testing.T) { testCrash(t, progs, p.seed, most) })
-	_ = began
+	phase("races", func(t *testing.T) { testRaces(t, progs) })
+	phase("slow", func(t *testing.T) { testSlow(t, progs) })
+	checks := 80
+	if !p.ci {
+		checks = 400
+		phase("mutations", func(t *testing.T) { testMutations(t, p.seed) })
+	}
+	phase("model", func(t *testing.T) { testModel(t, p.seed, checks) })
+	for n := p.seed + 1; !p.ci && !t.Failed() && time.Since(began) < p.time; n++ {
+		fmt.Printf("torture: again with seed %d\n", n)
+		phase("crash", func(t *testing.T) { testCrash(t, progs, n, most) })
+		phase("model", func(t *testing.T) { testModel(t, n, checks) })
+	}
+	phase("branches", testBranches)
 }

@@ -17,6 +17,7 @@ import (
 	"cmem/projections"
 	"cmem/replay"
 	"cmem/streams"
+	"cmem/streams/durable"
 )
 
 // The states of a read model.
@@ -91,6 +92,7 @@ func (t *track[T, M]) load() error {
 	case t.halted:
 		return t.leave(err)
 	default:
+		durable.Reached("model.unusable")
 		if !isOne(err, t.dated) {
 			t.unread = reason(err)
 		}
@@ -181,6 +183,7 @@ func (t *track[T, M]) condemn(m M, err error) bool {
 	if time.Since(t.built) < damageAgain {
 		return false
 	}
+	durable.Reached("model.condemned")
 	t.log.Warn("a read model is damaged and is built again", "model", t.name, "why", reason(err))
 	t.unread, t.why, t.built = reason(err), reason(err), time.Now()
 	t.usable, t.doomed, t.wanted, t.state = false, true, true, stateRebuilding
@@ -374,6 +377,7 @@ func (t *track[T, M]) build(ctx context.Context) error {
 		t.built = time.Now()
 	}
 	t.mu.Unlock()
+	durable.Reached("model.built-again")
 	t.log.Info("read model was built again", "model", t.name)
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 // overwritten. It makes the move durable, since nobody will try it again.
 func aside(dir, folder, name string) error {
 	to := filepath.Join(dir, folder)
+	durable.Reached("spool.to-" + folder)
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
 	}
@@ -77,6 +78,7 @@ func (s *Spool) sweep() int {
 			continue
 		}
 		if os.Remove(filepath.Join(dir, e.Name())) == nil {
+			durable.Reached("spool.temporary-swept")
 			n++
 		}
 	}
