@@ -130,8 +130,7 @@ func until(what string, is func() bool) error {
 
 // entries are what waits in the spool.
 func (f *farm) entries() int {
-	all, _ := filepath.Glob(filepath.Join(f.home().Spool(), "*-*.json"))
-	return len(all)
+	return len(waiting(f.home()))
 }
 
 // drained waits until the worker has taken everything in; false if it ended.
@@ -222,8 +221,10 @@ func (f *farm) send(failpoints, id, event string, text []byte) error {
 
 // turn sends a prompt, an edit and the end, so that there is something to tell.
 func (f *farm) turn() error {
+	id := f.nextID()
 	n := f.n.Load()
-	for _, e := range [][2]string{
+	edit := fmt.Appendf(nil, `{"session_id":%q,"hook_event_name":"PostToolUse","cwd":"/nowhere","tool_name":"Write","tool_use_id":%q,"tool_input":{"file_path":"/nowhere/thing%d.go","content":"package thing"},"tool_response":{"filePath":"/nowhere/thing%d.go"}}`, session, id, n, n)
+	for i, e := range [][2]string{
 		{"UserPromptSubmit", fmt.Sprintf(`{"session_id":%q,"hook_event_name":"UserPromptSubmit","cwd":"/nowhere","prompt":"make thing %d work"}`, session, n)},
 		{"Stop", fmt.Sprintf(`{"session_id":%q,"hook_event_name":"Stop","cwd":"/nowhere"}`, session)},
 	} {
@@ -231,6 +232,11 @@ func (f *farm) turn() error {
 		c.Env, c.Stdin = f.env(""), strings.NewReader(e[1])
 		if out, err := c.CombinedOutput(); err != nil {
 			return fmt.Errorf("%s: %w: %s", e[0], err, out)
+		}
+		if i == 0 {
+			if err := f.send("", id, "PostToolUse", edit); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

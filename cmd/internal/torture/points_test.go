@@ -107,7 +107,7 @@ func holed(b []byte) []byte { clear(b[4*4096:]); return b }
 
 // newer is an entry of a later version, which waits for its worker.
 func newer(f *farm) error {
-	name := fmt.Sprintf("%019d-1-00000000000000ab.json", time.Now().UnixNano())
+	name := fmt.Sprintf("%019d%s", time.Now().UnixNano(), newerEntry)
 	text := `{"specversion":"9.0","id":"x","type":"hook.received","source":"claude-code"}`
 	return errors.Join(f.hook(""), os.WriteFile(filepath.Join(f.home().Spool(), name), []byte(text), 0o600))
 }
@@ -220,8 +220,8 @@ func testPoints(t *testing.T, p programs, ci bool) {
 
 // goWrong has one step go wrong once, goes on, and checks.
 func (f *farm) goWrong(s scenario, w way) error {
-	defer f.kill()
 	reached := f.dir + ".reached"
+	defer func() { f.kill(); keep(reached) }()
 	if err := s.prepare(f); err != nil {
 		return fmt.Errorf("prepare: %w", err)
 	}
@@ -242,8 +242,6 @@ func (f *farm) goWrong(s scenario, w way) error {
 	if !fired() {
 		return fmt.Errorf("the worker ended before %s", w.point)
 	}
-	f.extra = nil
-	keep(reached)
 	if err := f.goOn(strings.HasPrefix(w.kind, "kill")); err != nil {
 		return err
 	}
@@ -260,6 +258,12 @@ func (f *farm) goOn(dead bool) error {
 	}
 	if err := hooks(2)(f); err != nil {
 		return err
+	}
+	if left, _ := filepath.Glob(filepath.Join(f.home().Held(), "*.json")); len(left) > 0 {
+		// What is held comes back when a person asks for it.
+		if err := f.run("", "spool", "retry"); err != nil {
+			return err
+		}
 	}
 	if over, _ := f.gone(); over {
 		if err := f.start(""); err != nil {
