@@ -46,7 +46,7 @@ strace:
 
 # TORTURE_TIME=30m and a seed of its own, or SEED=…; CI=1: three minutes, always the same.
 torture: strace ## breaks everything on purpose; ends with an error on any finding
-	TORTURE=1 TORTURE_CI=$(CI) TORTURE_SEED=$(SEED) TORTURE_TIME=$(TORTURE_TIME) \
+	TORTURE=1 TORTURE_KEEP=$(CURDIR)/bin/torture TORTURE_CI=$(CI) TORTURE_SEED=$(SEED) TORTURE_TIME=$(TORTURE_TIME) \
 	  $(GO) test -tags failpoint -count=1 -timeout 0 -parallel 4 -v -run '^TestTorture$$' ./cmd/internal/torture
 
 bench: ## the figures of docs/PERFORMANCE.md

@@ -3,6 +3,7 @@
 package torture
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -158,6 +159,11 @@ func crashes(trace, dir string, most int) (all []crashState, err error) {
 	defer f.Close()
 	seen, times := map[string]bool{}, map[string]int{}
 	err = crashfs.ReadTrace(f, dir, func(d *crashfs.Disk, m crashfs.Moment) error {
+		if m.Call == "" {
+			if err := asItIs(d, dir); err != nil {
+				return fmt.Errorf("the model of the disk is wrong: %w", err)
+			}
+		}
 		for _, c := range crashfs.Crashes {
 			sent := strings.Fields(m.Said)
 			key := fmt.Sprintf("%x %d", d.Sum(c), len(sent))
@@ -180,6 +186,38 @@ func crashes(trace, dir string, most int) (all []crashState, err error) {
 		return nil
 	})
 	return all, err
+}
+
+// asItIs compares the model, at its end, with the folder itself.
+func asItIs(d *crashfs.Disk, dir string) error {
+	model := dir + ".model"
+	if err := d.Restore(crashfs.Killed, model); err != nil {
+		return err
+	}
+	defer os.RemoveAll(model)
+	return errors.Join(sameFiles(model, dir), sameFiles(dir, model))
+}
+
+// sameFiles: every file of a is in b, with the same bytes.
+func sameFiles(a, b string) error {
+	return filepath.WalkDir(a, func(path string, e os.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		rel, err := filepath.Rel(a, path)
+		if err != nil {
+			return err
+		}
+		x, err := os.ReadFile(path)
+		y, err2 := os.ReadFile(filepath.Join(b, rel))
+		if err := errors.Join(err, err2); err != nil {
+			return err
+		}
+		if !bytes.Equal(x, y) {
+			return fmt.Errorf("%s differs: %d and %d bytes", rel, len(x), len(y))
+		}
+		return nil
+	})
 }
 
 // kindOf is the call that comes next without its numbers: what is synced is synced
