@@ -3,6 +3,7 @@
 package torture
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -102,8 +103,16 @@ func readModel(name string, change func([]byte) []byte) func(*farm) error {
 	}
 }
 
-// holed has nothing where the pages of data begin; what leads there is whole.
-func holed(b []byte) []byte { clear(b[4*4096:]); return b }
+// holed has no heads on the pages that name events; what leads to them is whole.
+func holed(b []byte) []byte {
+	const page = 4096
+	for from := 2 * page; from+page <= len(b); from += page {
+		if bytes.Contains(b[from:from+page], []byte("toolu_01Tort")) {
+			clear(b[from : from+16])
+		}
+	}
+	return b
+}
 
 // newer is an entry of a later version, which waits for its worker.
 func newer(f *farm) error {
@@ -162,6 +171,7 @@ var scenarios = map[string]scenario{
 	"turn":         {func(f *farm) error { return errors.Join(hooks(2)(f), f.turn()) }, serve, expectation{}},
 	"someparts":    {func(f *farm) error { return f.hookOf("", 400<<10) }, serve, expectation{}},
 	"doubt":        {hooks(3), func(f *farm, p string) error { return f.start(p + ";append.acked=error@1") }, expectation{}},
+	"doubttwice":   {hooks(3), func(f *farm, p string) error { return f.start(p + ";append.send=error@2") }, expectation{}},
 	"flippedclean": {ran(flippedAfterStop), serve, expectation{found: true, lost: 1}},
 	"metanet":      {again(withoutMeta), serve, expectation{found: true}},
 	"halfmade":     {halfMade, serve, expectation{}},
@@ -199,10 +209,8 @@ func testPoints(t *testing.T, p programs, ci bool) {
 	once := map[string]bool{} // scenarios that were tried
 	for _, row := range readPoints(t) {
 		for n, s := range row.scenarios {
-			if ci && n > 0 && !once[s] {
-				once[s] = true
-			} else if ci && n > 0 {
-				break
+			if ci && n > 0 && once[s] {
+				continue
 			}
 			once[s] = true
 			for _, w := range row.ways(ci) {
