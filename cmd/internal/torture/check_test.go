@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"cmem/cmd/internal/api"
 	"cmem/cmd/internal/config"
@@ -23,16 +24,17 @@ import (
 
 // expectation is what has to be found in a data folder.
 type expectation struct {
-	sent  []string // tool ids that are in the log once
-	maybe []string // that may be, once
-	lost  int      // how many of sent may be missing, each of them named as lost
-	found bool     // something else than a kill was done to the files: findings are no mistake
+	sent    []string // tool ids that are in the log once
+	maybe   []string // that may be, once
+	lost    int      // how many of sent may be missing, each of them named as lost
+	rebuilt bool     // read models may tell more than the log until they are built again
+	found   bool     // something else than a kill was done to the files: findings are no mistake
 }
 
 // check opens a data folder with nothing else running and says what is wrong.
 func check(dir string, want expectation) error {
 	ctx := context.Background()
-	tools, err := openAndRebuild(ctx, home.Dir(dir))
+	tools, err := openAndRebuild(ctx, home.Dir(dir), want)
 	if err != nil {
 		return err
 	}
@@ -63,14 +65,24 @@ func waiting(dir home.Dir) []string {
 
 // openAndRebuild drains, builds every read model again and compares; it gives the
 // number of tool uses that records know.
-func openAndRebuild(ctx context.Context, dir home.Dir) (tools int, err error) {
+func openAndRebuild(ctx context.Context, dir home.Dir, want expectation) (tools int, err error) {
 	cfg := config.Default()
 	cfg.ReserveMB, cfg.Zone = -1, "UTC"
-	n, err := worker.Open(ctx, dir, cfg, slog.New(slog.DiscardHandler))
+	var warned findings
+	n, err := worker.Open(ctx, dir, cfg, slog.New(&warned))
 	if err != nil {
 		return 0, fmt.Errorf("it does not open: %w", err)
 	}
 	defer func() { err = errors.Join(err, n.Close()) }()
+	if all := warned.list(); len(all) > 0 && !want.found {
+		return 0, fmt.Errorf("opened after nothing but a crash: %q", all)
+	}
+	if want.lost > 0 || want.rebuilt {
+		// Read models go on telling what the log has lost until they are built again.
+		if _, err := rebuilt(ctx, n); err != nil {
+			return 0, err
+		}
+	}
 	if err := verifyModels(ctx, n); err != nil {
 		return 0, err
 	}
@@ -82,6 +94,34 @@ func openAndRebuild(ctx context.Context, dir home.Dir) (tools int, err error) {
 		return err
 	})
 	return tools, err
+}
+
+// findings is a logger that keeps what the log found not to be as it ought to be.
+type findings struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (f *findings) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
+func (f *findings) WithAttrs([]slog.Attr) slog.Handler           { return f }
+func (f *findings) WithGroup(string) slog.Handler                { return f }
+
+func (f *findings) Handle(_ context.Context, r slog.Record) error {
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key == "found" {
+			f.mu.Lock()
+			f.all = append(f.all, a.Value.String())
+			f.mu.Unlock()
+		}
+		return true
+	})
+	return nil
+}
+
+func (f *findings) list() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.all
 }
 
 func verifyModels(ctx context.Context, n *worker.Node) error {

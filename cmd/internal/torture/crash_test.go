@@ -61,6 +61,7 @@ func (f *farm) life(rng *rand.Rand) error {
 		func() error { f.kill(); return errors.Join(f.hook(""), f.start("")) },
 		func() error { return errors.Join(f.settled(), f.stop(), f.hook(""), f.start("")) },
 		func() error { return errors.Join(f.settled(), f.run("", "rebuild")) },
+		f.retried,
 	}
 	rng.Shuffle(len(steps), func(i, j int) { steps[i], steps[j] = steps[j], steps[i] })
 	if err := f.start(""); err != nil {
@@ -72,6 +73,14 @@ func (f *farm) life(rng *rand.Rand) error {
 		}
 	}
 	return errors.Join(f.settled(), f.stop())
+}
+
+// retried brings back what was held: its names last in one folder at any moment.
+func (f *farm) retried() error {
+	if err := errors.Join(f.settled(), f.stop(), f.hook(""), f.hold()); err != nil {
+		return err
+	}
+	return errors.Join(f.run("", "spool", "retry"), f.start(""))
 }
 
 // together sends events at one time.
@@ -99,7 +108,7 @@ func traced(p programs, dir string, seed uint64) (string, error) {
 	trace := dir + ".trace"
 	c := exec.Command("strace", "-f", "-y", "-xx", "-s", "100000000", "--seccomp-bpf", "-e", "signal=none",
 		"-e", "trace="+crashfs.Calls, "-o", trace, os.Args[0], "-test.run=^$")
-	c.Env = append(os.Environ(), "TORTURE_DRIVER="+dir, fmt.Sprint("TORTURE_DRIVER_SEED=", seed), "TORTURE_CMEM="+p.cmem, "TORTURE_HOOK="+p.hook)
+	c.Env = append(os.Environ(), "TORTURE_DRIVER="+dir, "CMEM_REACHED=", fmt.Sprint("TORTURE_DRIVER_SEED=", seed), "TORTURE_CMEM="+p.cmem, "TORTURE_HOOK="+p.hook)
 	out, err := c.CombinedOutput()
 	if err != nil {
 		return trace, fmt.Errorf("the traced life: %w\n%s", err, out)

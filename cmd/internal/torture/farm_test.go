@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"cmem/ingest/home"
+	"cmem/streams/durable"
 )
 
 // programs are cmem and cmem-hook with failpoints compiled in.
@@ -263,4 +264,17 @@ func (f *farm) runFor(most time.Duration, args ...string) error {
 		return fmt.Errorf("cmem %v: %w: %s", args, err, out)
 	}
 	return nil
+}
+
+// hold moves what waits in the spool to where it is held, durably.
+func (f *farm) hold() error {
+	if err := os.MkdirAll(f.home().Held(), 0o700); err != nil {
+		return err
+	}
+	for _, path := range waiting(f.home()) {
+		if err := os.Rename(path, filepath.Join(f.home().Held(), filepath.Base(path))); err != nil {
+			return err
+		}
+	}
+	return errors.Join(durable.SyncDir(f.home().Held()), durable.SyncDir(f.home().Spool()))
 }

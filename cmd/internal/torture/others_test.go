@@ -67,6 +67,10 @@ func twoWorkers(p programs, dir string) error {
 	if err := f.settled(); err != nil {
 		return err
 	}
+	// The socket alone would keep a second one out; here only the lock does.
+	if err := os.Remove(f.home().Socket()); err != nil {
+		return err
+	}
 	err := f.runFor(3*time.Second, "serve")
 	if err == nil || !strings.Contains(err.Error(), "process") {
 		return errors.Join(errors.New("a second worker did not refuse the folder"), err)

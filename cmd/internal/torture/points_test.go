@@ -20,6 +20,7 @@ type scenario struct {
 	prepare func(*farm) error
 	act     func(f *farm, failpoints string) error
 	damage  expectation // what is lost on purpose
+	mend    func(*farm) // what a person does after it went wrong; nil: nothing
 }
 
 // hooks sends so many events.
@@ -90,10 +91,12 @@ func halfMade(f *farm) error {
 	return os.Remove(filepath.Join(f.home().Log(), "jetstream", "$G", "streams", "cmem", "meta.sum"))
 }
 
-// readModel changes a file of the read models after a kill.
+// readModel changes a file of the read models after a stop.
 func readModel(name string, change func([]byte) []byte) func(*farm) error {
 	return func(f *farm) error {
-		f.kill()
+		if err := f.stop(); err != nil {
+			return err
+		}
 		path := filepath.Join(f.home().Read(), name)
 		data, err := os.ReadFile(path)
 		if err != nil {
@@ -127,37 +130,28 @@ func rubbish(f *farm) error {
 	return errors.Join(f.hook(""), os.WriteFile(filepath.Join(f.home().Spool(), name), []byte("{"), 0o600))
 }
 
-// held moves what waits in the spool to where it is held, and brings it back.
+// held has what waits held, and brings it back.
 func held(f *farm, failpoints string) error {
-	all, err := filepath.Glob(filepath.Join(f.home().Spool(), "*-*.json"))
-	if err != nil {
+	if err := f.hold(); err != nil {
 		return err
-	}
-	if err := os.MkdirAll(f.home().Held(), 0o700); err != nil {
-		return err
-	}
-	for _, path := range all {
-		if err := os.Rename(path, filepath.Join(f.home().Held(), filepath.Base(path))); err != nil {
-			return err
-		}
 	}
 	_ = f.run(failpoints, "spool", "retry") // it fails where the point does
 	return nil
 }
 
 var scenarios = map[string]scenario{
-	"hook":    {hooks(1), func(f *farm, p string) error { return f.hook(p) }, expectation{}},
-	"first":   {func(*farm) error { return nil }, func(f *farm, p string) error { return f.hook(p) }, expectation{}},
-	"start":   {hooks(3), serve, expectation{}},
-	"many":    {hooks(40), serve, expectation{}},
-	"parts":   {func(f *farm) error { return f.hookOf("", 2<<20) }, serve, expectation{}},
-	"restart": {ran(stopped), serve, expectation{}},
-	"unclean": {ran(killed), serve, expectation{}},
-	"torn":    {ran(block(torn)), serve, expectation{found: true}},
-	"flipped": {ran(block(flipped)), serve, expectation{found: true, lost: 1}},
-	"meta":    {ran(withoutMeta), serve, expectation{found: true}},
-	"corrupt": {rubbish, serve, expectation{}},
-	"held":    {hooks(2), held, expectation{}},
+	"hook":    {hooks(1), func(f *farm, p string) error { return f.hook(p) }, expectation{}, nil},
+	"first":   {func(*farm) error { return nil }, func(f *farm, p string) error { return f.hook(p) }, expectation{}, nil},
+	"start":   {hooks(3), serve, expectation{}, nil},
+	"many":    {hooks(40), serve, expectation{}, nil},
+	"parts":   {func(f *farm) error { return f.hookOf("", 2<<20) }, serve, expectation{}, nil},
+	"restart": {ran(stopped), serve, expectation{}, nil},
+	"unclean": {ran(killed), serve, expectation{}, nil},
+	"torn":    {ran(block(torn)), serve, expectation{found: true}, nil},
+	"flipped": {ran(block(flipped)), serve, expectation{found: true, lost: 1}, nil},
+	"meta":    {ran(withoutMeta), serve, expectation{found: true}, nil},
+	"corrupt": {rubbish, serve, expectation{}, nil},
+	"held":    {hooks(2), held, expectation{}, nil},
 	"stop": {ran(stopped), func(f *farm, p string) error {
 		if err := f.start(p); err != nil {
 			return err
@@ -167,21 +161,25 @@ var scenarios = map[string]scenario{
 		}
 		_ = f.run("", "stop") // the worker may die of it
 		return nil
-	}, expectation{}},
-	"turn":         {func(f *farm) error { return errors.Join(hooks(2)(f), f.turn()) }, serve, expectation{}},
-	"someparts":    {func(f *farm) error { return f.hookOf("", 400<<10) }, serve, expectation{}},
-	"doubt":        {hooks(3), func(f *farm, p string) error { return f.start(p + ";append.acked=error@1") }, expectation{}},
-	"doubttwice":   {hooks(3), func(f *farm, p string) error { return f.start(p + ";append.send=error@2") }, expectation{}},
-	"flippedclean": {ran(flippedAfterStop), serve, expectation{found: true, lost: 1}},
-	"metanet":      {again(withoutMeta), serve, expectation{found: true}},
-	"halfmade":     {halfMade, serve, expectation{}},
-	"halfrecords":  {ran(readModel("records.db", func(b []byte) []byte { return b[:len(b)/2] })), serve, expectation{}},
-	"holedrecords": {ran(readModel("records.db", holed)), serve, expectation{}},
-	"newer":        {newer, serve, expectation{}},
+	}, expectation{}, nil},
+	"turn":         {func(f *farm) error { return errors.Join(hooks(2)(f), f.turn()) }, serve, expectation{}, nil},
+	"someparts":    {func(f *farm) error { return f.hookOf("", 400<<10) }, serve, expectation{}, nil},
+	"doubt":        {hooks(3), func(f *farm, p string) error { return f.start(p + ";append.acked=error@1") }, expectation{}, nil},
+	"doubttwice":   {hooks(3), func(f *farm, p string) error { return f.start(p + ";append.send=error@2") }, expectation{}, nil},
+	"flippedclean": {ran(flippedAfterStop), serve, expectation{found: true, lost: 1}, nil},
+	"metanet":      {again(withoutMeta), serve, expectation{found: true}, nil},
+	"halfmade":     {halfMade, serve, expectation{}, nil},
+	"halfrecords":  {ran(readModel("records.db", func(b []byte) []byte { return b[:len(b)/2] })), serve, expectation{}, nil},
+	"holedrecords": {ran(readModel("records.db", holed)), serve, expectation{}, nil},
+	"newer":        {newer, serve, expectation{}, nil},
+	"restore": {ran(streamGone), func(f *farm, p string) error {
+		f.repair(p)
+		return nil
+	}, expectation{found: true, lost: many}, func(f *farm) { f.repair("") }},
 	"rebuild": {ran(stopped), func(f *farm, p string) error {
 		_ = f.run(p, "rebuild") // it may fail, and must cost nothing
 		return nil
-	}, expectation{}},
+	}, expectation{}, nil},
 }
 
 // way is how a durable step goes wrong.
@@ -249,6 +247,9 @@ func (f *farm) goWrong(s scenario, w way) error {
 	}
 	if !fired() {
 		return fmt.Errorf("the worker ended before %s", w.point)
+	}
+	if s.mend != nil {
+		s.mend(f)
 	}
 	if err := f.goOn(strings.HasPrefix(w.kind, "kill")); err != nil {
 		return err

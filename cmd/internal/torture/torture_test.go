@@ -59,6 +59,7 @@ func TestTorture(t *testing.T) {
 	phase("points", func(t *testing.T) { testPoints(t, progs, p.ci) })
 	phase("crash", func(t *testing.T) { testCrash(t, progs, p.seed, most) })
 	phase("races", func(t *testing.T) { testRaces(t, progs) })
+	phase("repair", func(t *testing.T) { testRepair(t, progs) })
 	phase("slow", func(t *testing.T) { testSlow(t, progs) })
 	checks := 80
 	if !p.ci {

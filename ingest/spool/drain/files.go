@@ -53,13 +53,18 @@ func Retry(dir string) (int, error) {
 		if !isEntry(e) || exists(filepath.Join(dir, e.Name())) {
 			continue
 		}
+		if ferr := durable.Failpoint("retry.move"); ferr != nil {
+			err = errors.Join(err, ferr)
+			continue
+		}
 		if rerr := os.Rename(filepath.Join(held, e.Name()), filepath.Join(dir, e.Name())); rerr != nil {
 			err = errors.Join(err, rerr)
 			continue
 		}
 		n++
 	}
-	return n, errors.Join(err, durable.SyncDir(held), durable.SyncDir(dir))
+	// The new names first: after a power cut between the two an entry has both.
+	return n, errors.Join(err, durable.SyncDir(dir), durable.SyncDir(held), durable.Failpoint("retry.moved"))
 }
 
 // sweep removes temporary files that are too old to be still written. Their
