@@ -4,7 +4,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X cmem/cmd/internal/config.Version=$(VERSION)
 FUZZTIME ?= 60s
 
-.PHONY: all build test race failpoint compiler lint bench fuzz quickstart clean
+.PHONY: all build test race failpoint compiler lint torture strace bench fuzz quickstart clean
 
 all: build
 
@@ -37,6 +37,17 @@ lint: ## gofmt, vet, staticcheck, and the builds for macOS and Windows
 	$(GO) tool staticcheck ./...
 	CGO_ENABLED=0 GOOS=darwin $(GO) build ./...
 	CGO_ENABLED=0 GOOS=windows $(GO) build ./...
+
+# What a crash leaves is made of the system calls of real processes.
+strace:
+	@command -v strace >/dev/null || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -q && apt-get install -qy strace; \
+	  else echo "make torture watches processes with strace: sudo apt-get install strace"; exit 1; fi; }
+
+# TORTURE_TIME=30m and a seed of its own, or SEED=…; CI=1: three minutes, always the same.
+torture: strace ## breaks everything on purpose; ends with an error on any finding
+	TORTURE=1 TORTURE_KEEP=$(CURDIR)/bin/torture TORTURE_CI=$(CI) TORTURE_SEED=$(SEED) TORTURE_TIME=$(TORTURE_TIME) \
+	  $(GO) test -tags failpoint -count=1 -timeout 0 -parallel 4 -v -run '^TestTorture$$' ./cmd/internal/torture
 
 bench: ## the figures of docs/PERFORMANCE.md
 	$(GO) test -run '^$$' -bench . -benchtime 1s -timeout 60m ./...

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cmem/streams"
+	"cmem/streams/durable"
 	"cmem/streams/envelope"
 )
 
@@ -35,6 +36,7 @@ func (b *batch) decide(n int) error {
 			return err
 		}
 		if second {
+			durable.Reached("ingest.second-delivery")
 			b.results[n] = Result{Status: Duplicate}
 			return nil
 		}
@@ -43,6 +45,7 @@ func (b *batch) decide(n int) error {
 	}
 	b.taken[e.ID] = true
 	if sameWords(held, &e) {
+		durable.Reached("ingest.held")
 		b.results[n] = Result{Status: Held, Owner: owner(held, &e)}
 		return nil
 	}

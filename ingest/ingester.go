@@ -27,6 +27,7 @@ import (
 	"sync"
 
 	"cmem/streams"
+	"cmem/streams/durable"
 	"cmem/streams/envelope"
 )
 
@@ -181,6 +182,7 @@ func (i *Ingester) follow(ctx context.Context, at streams.Checkpoint) error {
 	if i.tail.high >= head.Position {
 		return nil
 	}
+	durable.Reached("ingest.tail-read")
 	for r, err := range i.log.Read(ctx, i.tail.high) {
 		if err != nil {
 			return fmt.Errorf("read ids after %d: %w", i.tail.high, err)

@@ -65,11 +65,14 @@ func swap(path string) error {
 	if err := os.RemoveAll(path + ready); err != nil {
 		return err
 	}
+	if err := durable.Failpoint("swap.ready"); err != nil {
+		return err
+	}
 	if err := os.Rename(path+building, path+ready); err != nil {
 		return err
 	}
 	// From here the new build is used, now or by Settle.
-	if err := durable.SyncDir(filepath.Dir(path)); err != nil {
+	if err := errors.Join(durable.SyncDir(filepath.Dir(path)), durable.Failpoint("swap.readied")); err != nil {
 		return err
 	}
 	return settle(path)
@@ -79,12 +82,16 @@ func swap(path string) error {
 // before the model at path is opened: a complete build takes its place, an
 // incomplete one is removed.
 func Settle(path string) error {
+	if _, err := os.Lstat(path + building); err == nil {
+		durable.Reached("model.build-dropped")
+	}
 	if err := os.RemoveAll(path + building); err != nil {
 		return fmt.Errorf("settle %s: %w", path, err)
 	}
 	if _, err := os.Lstat(path + ready); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	durable.Reached("model.build-placed")
 	if err := settle(path); err != nil {
 		return fmt.Errorf("settle %s: %w", path, err)
 	}
@@ -95,10 +102,13 @@ func settle(path string) error {
 	if err := retire(path); err != nil {
 		return err
 	}
+	if err := durable.Failpoint("swap.place"); err != nil {
+		return err
+	}
 	if err := os.Rename(path+ready, path); err != nil {
 		return err
 	}
-	return durable.SyncDir(filepath.Dir(path))
+	return errors.Join(durable.SyncDir(filepath.Dir(path)), durable.Failpoint("swap.placed"))
 }
 
 // retire makes what is at path, if anything, the one old build that is kept.

@@ -164,6 +164,7 @@ func (c *committer) unclaimed(values []*value) []*value {
 	var rest []*value
 	for _, v := range values {
 		if at, ok := c.claimed[v.id]; ok {
+			durable.Reached("log.claimed")
 			v.position = at
 			delete(c.claimed, v.id)
 			continue

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cmem/streams/block"
+	"cmem/streams/durable"
 	"cmem/streams/envelope"
 )
 
@@ -139,6 +140,7 @@ func (l *Log) TellDamage(ctx context.Context, name func(Position) (Name, bool)) 
 		if f.Position > 0 || !f.Mended || f.Count() == 0 {
 			continue
 		}
+		durable.Reached("log.damage-told")
 		f.complete(name)
 		e, err := f.envelope()
 		if err != nil {

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"cmem/streams/durable"
 )
 
 // headFile remembers, outside of the log's folder, how far the log came: a log
@@ -50,9 +52,12 @@ func (h *headFile) set(log string, sequence uint64) error {
 	if h == nil {
 		return nil
 	}
+	if err := durable.Failpoint("head.set"); err != nil {
+		return err
+	}
 	line := fmt.Sprintf("%s %020d ", log, sequence)
 	_, err := h.file.WriteAt([]byte(line+lineCheck(line)+"\n"), 0)
-	return err
+	return errors.Join(err, durable.Failpoint("head.done"))
 }
 
 // readHeadFile gives what the file at path says; ok is false if it says nothing

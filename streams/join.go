@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 
+	"cmem/streams/durable"
 	"cmem/streams/envelope"
 )
 
@@ -118,6 +119,9 @@ func (j *joiner) skipTo(s uint64, reason string) {
 
 // dropRun passes over parts whose end never came: they were never acknowledged.
 func (j *joiner) dropRun() {
+	if len(j.run) > 0 {
+		durable.Reached("log.parts-passed-over")
+	}
 	j.abandoned += int64(len(j.run))
 	j.run = j.run[:0]
 }

@@ -159,6 +159,9 @@ func (l *Log) start(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("open log: %w", err)
 	}
+	if existed && !clean {
+		durable.Reached("log.mark-missing")
+	}
 	// A crash from here on makes the next start unclean, which costs it time only.
 	l.opening.Clean = clean || !l.identity.Stream && !existed
 	if err := l.step("open.unmarked"); err != nil {

@@ -26,6 +26,7 @@ func (l *Log) lookAtBlocks(known uint64) error {
 			return err
 		}
 		if !whole {
+			durable.Reached("log.damage-after-clean")
 			l.find("the newest block file was damaged after the log was closed in order")
 		}
 		return l.mendBlocks(known, "at a start after a clean stop")
@@ -146,6 +147,7 @@ func (l *Log) mend(s *survey, damaged []surveyed, f *Finding) error {
 		return err
 	}
 	for i, b := range damaged {
+		durable.Reached("log.block-mended")
 		if err := l.step("mend.block"); err != nil {
 			return err
 		}

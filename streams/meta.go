@@ -26,8 +26,11 @@ var metaFiles = []string{"meta.inf", "meta.sum"}
 
 // mendMeta puts the settings back where blocks are there and they are not whole.
 func (l *Log) mendMeta(ctx context.Context) error {
-	if metaIsWhole(l.layout.stream()) || !l.layout.hasBlocks() {
+	if metaIsWhole(l.layout.stream()) {
 		return nil
+	}
+	if !l.layout.hasBlocks() {
+		return l.dropHalfMade()
 	}
 	if err := l.keepMeta(); err != nil {
 		return fmt.Errorf("damaged settings of the stream are not replaced before a copy of them is kept: %w", err)
@@ -39,10 +42,28 @@ func (l *Log) mendMeta(ctx context.Context) error {
 	}
 	for _, n := range slices.Backward(nets) {
 		if net := filepath.Join(l.layout.nets(), strconv.Itoa(n)); metaIsWhole(net) {
+			durable.Reached("log.settings-from-net")
 			return l.takeMeta(net)
 		}
 	}
+	durable.Reached("log.settings-made")
 	return l.makeMeta(ctx)
+}
+
+// dropHalfMade clears what a first start left that died while the server made the
+// stream: nothing was in it. The server takes settings that are there for whole and
+// would never write the rest of them.
+func (l *Log) dropHalfMade() error {
+	if l.identity.Stream {
+		return nil // an alarm, see findStream
+	}
+	durable.Reached("log.half-made")
+	for _, name := range metaFiles {
+		if err := durable.Remove(filepath.Join(l.layout.stream(), name)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // metaIsWhole: meta.sum is the HighwayHash-64 of meta.inf in hex, keyed with

@@ -61,6 +61,9 @@ func copyStream(to, stream string, sync bool) error {
 	}
 	for _, sub := range []string{"", "msgs"} {
 		entries, err := os.ReadDir(filepath.Join(stream, sub))
+		if errors.Is(err, os.ErrNotExist) {
+			continue // a first start died while the server made it
+		}
 		if err != nil {
 			return err
 		}

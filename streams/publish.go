@@ -61,6 +61,9 @@ func (c *committer) transmit(s *session, all []*message) error {
 		return c.publishBatches(s, all)
 	}
 	for i, m := range all {
+		if err := c.log.step("append.single"); err != nil {
+			return err
+		}
 		if err := c.publishOne(s, m, c.last+uint64(i)); err != nil {
 			return err
 		}

@@ -85,7 +85,11 @@ func RestoreNet(dir string, net Net) (err error) {
 		return fmt.Errorf("restore the log: %w", err)
 	}
 	durable.Reached("log.restored")
-	return errors.Join(l.moveAway(temp), os.Rename(filepath.Join(temp, streamName), l.stream()), durable.SyncDir(filepath.Dir(l.stream())))
+	if err := durable.Failpoint("net.restore"); err != nil {
+		return fmt.Errorf("restore the log: %w", err)
+	}
+	return errors.Join(l.moveAway(temp), os.Rename(filepath.Join(temp, streamName), l.stream()),
+		durable.SyncDir(filepath.Dir(l.stream())), durable.Failpoint("net.restored"))
 }
 
 // moveAway puts what is left of the stream's folder, which has no block, where it

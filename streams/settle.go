@@ -36,7 +36,7 @@ func (c *committer) clearDoubt() error {
 // What was not acknowledged is read from the disk then, not from memory: a sync
 // that failed may have left there what the disk never got.
 func (c *committer) settle(restart bool) (n int, err error) {
-	if err := c.room(sizeOf(c.doubt)); err != nil {
+	if err := errors.Join(c.room(sizeOf(c.doubt)), c.log.step("append.settle")); err != nil {
 		durable.Reached("log.settle.noroom")
 		return 0, err
 	}
@@ -59,12 +59,15 @@ func (c *committer) settle(restart bool) (n int, err error) {
 	if n, err = c.compare(ctx, s, state.LastSeq); err != nil {
 		return 0, err
 	}
-	found := c.doubt[:n]
-	if n > 0 {
-		durable.Reached("log.settle.saved")
-	} else {
-		durable.Reached("log.settle.notsaved")
+	switch n {
+	case len(c.doubt):
+		durable.Reached("log.doubt-saved")
+	case 0:
+		durable.Reached("log.doubt-not-saved")
+	default:
+		durable.Reached("log.doubt-part-saved")
 	}
+	found := c.doubt[:n]
 	c.doubt = nil
 	if n > 0 {
 		c.saved(found)
@@ -120,6 +123,7 @@ func same(sent *message, found stored) bool {
 func (l *Log) restart(known uint64) error {
 	l.restarting.Lock()
 	defer l.restarting.Unlock()
+	durable.Reached("log.server-again")
 	l.log.Warn("the log server is started again")
 	if old := l.session.Swap(nil); old != nil {
 		old.stop()

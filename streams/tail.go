@@ -3,6 +3,8 @@ package streams
 import (
 	"context"
 	"errors"
+
+	"cmem/streams/durable"
 )
 
 // findEnd finds the newest whole value and sets the head, the committer's count
@@ -32,6 +34,7 @@ func (l *Log) findEnd(ctx context.Context, s *session) error {
 	}
 	if n := state.LastSeq - uint64(at.Position); n > 0 {
 		// Parts whose end was never sent; or, if damaged, named when they are read.
+		durable.Reached("log.ends-in-parts")
 		l.log.Info("the log ends in messages of no value", "after", at.Position, "messages", n)
 	}
 	l.committer.chain = at.Chain

@@ -25,6 +25,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"cmem/streams/durable"
 )
 
 // Key is the content of id.key.
@@ -76,12 +78,17 @@ func makeKey(path string) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := os.Link(temp.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := durable.Failpoint("key.link"); err != nil {
+		return err
+	}
+	if err := os.Link(temp.Name(), path); errors.Is(err, fs.ErrExist) {
+		durable.Reached("key.another-was-faster")
+	} else if err != nil {
 		return err
 	}
 	// The loser of the race syncs too: its events may be on the disk before the
 	// winner's sync, and would be nameless without the key.
-	return syncDir(dir)
+	return errors.Join(durable.SyncDir(dir), durable.Failpoint("key.linked"))
 }
 
 // ContentHash is the keyed hash of raw words, 32 hex digits.

@@ -79,6 +79,9 @@ func Put(dir string, e envelope.Envelope) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("spool: %s: %w", e.ID, err)
 	}
+	if err := durable.Failpoint("spool.put"); err != nil {
+		return "", fmt.Errorf("spool: %w", err)
+	}
 	name := Name{Captured: captured(e), PID: os.Getpid(), Hash: hash(e)}.String()
 	tmp, err := writeTemp(dir, name, line)
 	if err != nil {

@@ -231,7 +231,10 @@ func (x *Cache) put(path, text string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	return durable.WriteFile(path, []byte(text), 0o600)
+	if err := durable.Failpoint("context.write"); err != nil {
+		return err
+	}
+	return errors.Join(durable.WriteFile(path, []byte(text), 0o600), durable.Failpoint("context.written"))
 }
 
 func (x *Cache) isFresh(path, text string) bool {

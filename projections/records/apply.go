@@ -123,6 +123,7 @@ type batch struct {
 	places    map[string]place    // decoded origins
 	pending   map[uint64]uint64   // closed turns whose rules must run → position of the change
 	waiting   map[uint64][]uint64 // session → its turns in pending
+	opened    []uint64            // turns that the envelope being folded opened
 	changes   map[Doc]change
 
 	// of the envelope being folded
@@ -199,7 +200,7 @@ func (b *batch) entry(e *projections.Entry) error {
 			return fmt.Errorf("%s: %w", e.Facts[i].Body.Kind(), err)
 		}
 	}
-	return nil
+	return b.runOpened()
 }
 
 // used notes when the session's project was last heard of.

@@ -10,7 +10,8 @@ import (
 
 // Rules see a turn as it was when it was closed, or when it last changed while
 // closed. In a batch they run once for that, at its end; or before a fact that
-// may open the turn again, so that a batch leaves what single records would.
+// may open the turn again; or after the envelope that changed it and opened it, so
+// that a batch leaves what single records would.
 
 // beforeOpening runs the rules that wait for turns which f may open.
 func (b *batch) beforeOpening(s *session, c int, f *event.Fact) error {
@@ -34,6 +35,25 @@ func (b *batch) beforeOpening(s *session, c int, f *event.Fact) error {
 		}
 	}
 	b.waiting[s.no] = kept
+	return nil
+}
+
+// runOpened runs the rules that wait for turns which the envelope has changed and
+// then opened: the next one changes them without running rules.
+func (b *batch) runOpened() error {
+	for _, id := range b.opened {
+		t, err := b.turns.get(id)
+		if err != nil {
+			return err
+		}
+		if t.isClosed() {
+			continue
+		}
+		if err := b.runPending(t); err != nil {
+			return err
+		}
+	}
+	b.opened = b.opened[:0]
 	return nil
 }
 

@@ -119,6 +119,7 @@ func (b *batch) touch(s *session, c int, t *turn, a *agent, at int64) error {
 	if t.side[c].state != open {
 		t.side[c].state = open
 		s.open[c] = append(s.open[c], t.id)
+		b.opened = append(b.opened, t.id)
 	}
 	if a == nil {
 		t.side[c].saw(at)
@@ -295,6 +296,7 @@ func (b *batch) merge(s *session, x, y *turn) (*turn, error) {
 	b.changedTurn(x)
 	b.changedTurn(y)
 	b.pending[y.id] = b.position // nothing is left of it
+	b.opened = append(b.opened, x.id, y.id)
 	return x, nil
 }
 

@@ -122,6 +122,7 @@ func (x *Index) clear() {
 		if filepath.Base(path) == x.name {
 			continue
 		}
+		durable.Reached("search.store-cleared")
 		if err := os.RemoveAll(path); err != nil {
 			x.log.Warn("an old search store stays on the disk", "path", path, "error", err)
 		}

@@ -30,24 +30,34 @@ func WriteFile(path string, data []byte, perm os.FileMode) error {
 // WriteFileVia is WriteFile with the temporary file in another folder of the
 // same file system, so that a reader who lists path's folder never sees it.
 func WriteFileVia(tempDir, path string, data []byte, perm os.FileMode) error {
+	if err := pathpoint("file.create", path); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
 	temp, err := writeTemp(tempDir, data, perm)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	// A crash from here to the rename costs the temporary file, swept later.
 	if err := publish(temp, path); err != nil {
+		Reached("file.temporary-removed")
 		return fmt.Errorf("write %s: %w", path, errors.Join(err, removeTemp(temp)))
 	}
-	if err := SyncDir(filepath.Dir(path)); err != nil {
+	if err := errors.Join(SyncDir(filepath.Dir(path)), pathpoint("file.done", path)); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
 }
 
-func writeTemp(dir string, data []byte, perm os.FileMode) (name string, err error) {
-	if err := Failpoint("file.create"); err != nil {
-		return "", err
+// pathpoint is a failpoint of every file that is made here, name, and of this one,
+// "name:<its last element>".
+func pathpoint(name, path string) error {
+	if !Failpoints {
+		return nil
 	}
+	return errors.Join(Failpoint(name), Failpoint(name+":"+filepath.Base(path)))
+}
+
+func writeTemp(dir string, data []byte, perm os.FileMode) (name string, err error) {
 	f, err := os.CreateTemp(dir, TempPattern+"*")
 	if err != nil {
 		return "", err
@@ -102,11 +112,14 @@ func SyncDir(dir string) error {
 // Remove deletes the file at path and makes that durable. A file that is not
 // there is no error.
 func Remove(path string) error {
+	if err := pathpoint("file.remove", path); err != nil {
+		return err
+	}
 	if err := os.Remove(path); err != nil {
 		if errors.Is(err, os.ErrNotExist) {
-			return nil
+			return pathpoint("file.removed", path)
 		}
 		return err
 	}
-	return SyncDir(filepath.Dir(path))
+	return errors.Join(SyncDir(filepath.Dir(path)), pathpoint("file.removed", path))
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // Failpoints reports whether this build has them.
@@ -20,10 +21,11 @@ var ErrFailpoint = errors.New("failpoint")
 
 // failpoint is one armed name. Guarded by armed.mu.
 type failpoint struct {
-	kill bool
-	from int // first call that fails, 1-based
-	once bool
-	hits int
+	kill  bool
+	delay time.Duration // it takes longer, and does not fail
+	from  int           // first call that fails, 1-based
+	once  bool
+	hits  int
 }
 
 var armed struct {
@@ -39,6 +41,7 @@ var armed struct {
 //	name=error@3   only the third call does
 //	name=kill      the process kills itself (SIGKILL)
 //	name=kill@3    … at the third call
+//	name=delay:5ms every call takes that much longer, and does not fail
 //
 // Several are separated by ";". A word that cannot be understood panics, so
 // that no test passes for want of its failpoint.
@@ -56,8 +59,13 @@ func Failpoint(name string) error {
 	if p.hits < p.from || p.once && p.hits > p.from {
 		return nil
 	}
+	Reached("failpoint " + name)
 	if p.kill {
 		killSelf()
+	}
+	if p.delay > 0 {
+		time.Sleep(p.delay)
+		return nil
 	}
 	return fmt.Errorf("%w %s", ErrFailpoint, name)
 }
@@ -86,8 +94,14 @@ func arm(spec string) {
 			}
 			p.from = n
 		}
-		if kind != "kill" && kind != "error" {
-			panic("failpoint " + word + ": kind is kill or error")
+		if delay, ok := strings.CutPrefix(kind, "delay:"); ok {
+			d, err := time.ParseDuration(delay)
+			if err != nil || d <= 0 {
+				panic("failpoint " + word + ": not a duration")
+			}
+			p.delay = d
+		} else if kind != "kill" && kind != "error" {
+			panic("failpoint " + word + ": kind is kill, error or delay:<duration>")
 		}
 		armed.points[name] = p
 	}

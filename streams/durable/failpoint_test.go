@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 func TestAFailpointFailsTheNthCall(t *testing.T) {
@@ -46,9 +47,39 @@ func TestAWrittenFileIsOldOrNewAtEachStep(t *testing.T) {
 	}
 }
 
+func TestAFailpointMayOnlyTakeLonger(t *testing.T) {
+	t.Cleanup(func() { Arm("") })
+	Arm("a=delay:20ms")
+	if began := time.Now(); Failpoint("a") != nil || time.Since(began) < 20*time.Millisecond {
+		t.Error("it failed or did not take longer")
+	}
+}
+
+func TestOneFileMayBeFailedAmongOthers(t *testing.T) {
+	t.Cleanup(func() { Arm("") })
+	dir := t.TempDir()
+	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
+	for point, saved := range map[string]bool{"file.create:b": false, "file.done:b": true} {
+		Arm(point + "=error")
+		if err := WriteFile(a, nil, 0o600); err != nil {
+			t.Errorf("%s failed a: %v", point, err)
+		}
+		if err := WriteFile(b, nil, 0o600); !errors.Is(err, ErrFailpoint) {
+			t.Errorf("%s: %v", point, err)
+		}
+		if _, err := os.Stat(b); (err == nil) != saved {
+			t.Errorf("%s left %v, want it there: %v", point, err, saved)
+		}
+		Arm("")
+		if err := errors.Join(Remove(a), Remove(b)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestAnUnknownFailpointWordPanics(t *testing.T) {
 	t.Cleanup(func() { Arm("") })
-	for _, word := range []string{"a", "a=explode", "a=kill@0", "a=error@x"} {
+	for _, word := range []string{"a", "a=explode", "a=kill@0", "a=error@x", "a=delay", "a=delay:x"} {
 		func() {
 			defer func() {
 				if recover() == nil {

@@ -82,6 +82,9 @@ func Acquire(path string) (*Lock, error) {
 	if h := readHolder(path); l.elsewhere(h, time.Now()) {
 		return nil, errors.Join(&LockedError{Path: path, Holder: h}, l.giveBack())
 	}
+	if readHolder(path).PID != 0 {
+		Reached("lock.of-the-dead")
+	}
 	if err := l.sign(); err != nil {
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), l.Release())
 	}

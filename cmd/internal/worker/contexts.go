@@ -31,7 +31,7 @@ type contextModel struct {
 	building bool
 }
 
-// complete marks a folder of texts whose build came to its end.
+// complete marks a folder of texts whose build came to its end, and lists them.
 const complete = ".complete"
 
 // openContexts opens the cache at path; the texts of a build are beside.
@@ -72,16 +72,9 @@ func adopt(from, to string) error {
 	if _, err := os.Stat(filepath.Join(from, complete)); err != nil {
 		return os.RemoveAll(from)
 	}
-	fresh, err := os.ReadDir(from)
+	keep, err := builtTexts(from)
 	if err != nil {
 		return err
-	}
-	keep := map[string]bool{}
-	for _, f := range fresh {
-		if f.Name() == complete {
-			continue
-		}
-		keep[f.Name()] = true
 	}
 	old, err := os.ReadDir(to)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -90,8 +83,16 @@ func adopt(from, to string) error {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
 	}
+	if err := durable.Failpoint("context.adopt"); err != nil {
+		return err
+	}
 	for name := range keep {
-		if err := os.Rename(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
+		err := os.Rename(filepath.Join(from, name), filepath.Join(to, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			durable.Reached("context.moved-before")
+			continue
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -102,10 +103,24 @@ func adopt(from, to string) error {
 			}
 		}
 	}
-	if err := durable.SyncDir(to); err != nil {
+	if err := errors.Join(durable.SyncDir(to), durable.Failpoint("context.adopted")); err != nil {
 		return err
 	}
 	return os.RemoveAll(from)
+}
+
+// builtTexts are the names of the texts that a whole build has, wherever they are
+// by now: its mark lists them.
+func builtTexts(dir string) (map[string]bool, error) {
+	list, err := os.ReadFile(filepath.Join(dir, complete))
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	for name := range strings.Lines(string(list)) {
+		names[filepath.Base(strings.TrimSpace(name))] = true
+	}
+	return names, nil
 }
 
 // Digest is a hash over the texts as they are on the disk, in the order of names.
@@ -139,7 +154,15 @@ func (m *contextModel) Close() error {
 	if err := m.Cache.Close(); err != nil || !m.building {
 		return err
 	}
-	return durable.WriteFile(filepath.Join(m.texts, complete), nil, 0o600)
+	texts, err := os.ReadDir(m.texts)
+	if err != nil {
+		return err
+	}
+	var list strings.Builder
+	for _, f := range texts {
+		fmt.Fprintln(&list, f.Name())
+	}
+	return durable.WriteFile(filepath.Join(m.texts, complete), []byte(list.String()), 0o600)
 }
 
 func (n *Node) contextTrack(path, log string) *track[records.Change, *contextModel] {

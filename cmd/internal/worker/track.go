@@ -112,6 +112,7 @@ func (t *track[T, M]) load() error {
 		durable.Reached("model.open.waits")
 		_ = t.failed(err)
 	default:
+		durable.Reached("model.unusable")
 		if !isOne(err, t.dated) {
 			t.unread = reason(err)
 		}
@@ -202,6 +203,7 @@ func (t *track[T, M]) condemn(m M, err error) bool {
 	if time.Since(t.built) < damageAgain {
 		return false
 	}
+	durable.Reached("model.condemned")
 	t.log.Warn("a read model is damaged and is built again", "model", t.name, "why", reason(err))
 	t.unread, t.why, t.built = reason(err), reason(err), time.Now()
 	t.usable, t.doomed, t.wanted, t.state = false, true, true, stateRebuilding
@@ -426,6 +428,7 @@ func (t *track[T, M]) build(ctx context.Context) error {
 		t.built = time.Now()
 	}
 	t.mu.Unlock()
+	durable.Reached("model.built-again")
 	t.log.Info("read model was built again", "model", t.name)
 	return nil
 }

@@ -308,7 +308,7 @@ func (p *pass) taken(names []string) error {
 		p.refusals.clear(name)
 		p.remove(name)
 	}
-	return nil
+	return durable.Failpoint("drain.removed")
 }
 
 // remove keeps in mind what it could not remove, so that a read-only folder

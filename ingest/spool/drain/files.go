@@ -18,6 +18,7 @@ import (
 // overwritten. It makes the move durable, since nobody will try it again.
 func aside(dir, folder, name string) error {
 	to := filepath.Join(dir, folder)
+	durable.Reached("spool.to-" + folder)
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
 	}
@@ -25,10 +26,13 @@ func aside(dir, folder, name string) error {
 	for n := 1; exists(target); n++ {
 		target = filepath.Join(to, name+"."+strconv.Itoa(n))
 	}
+	if err := durable.Failpoint("spool.aside"); err != nil {
+		return err
+	}
 	if err := os.Rename(filepath.Join(dir, name), target); err != nil {
 		return err
 	}
-	return errors.Join(durable.SyncDir(to), durable.SyncDir(dir))
+	return errors.Join(durable.SyncDir(to), durable.SyncDir(dir), durable.Failpoint("spool.moved"))
 }
 
 func exists(path string) bool {
@@ -49,13 +53,18 @@ func Retry(dir string) (int, error) {
 		if !isEntry(e) || exists(filepath.Join(dir, e.Name())) {
 			continue
 		}
+		if ferr := durable.Failpoint("retry.move"); ferr != nil {
+			err = errors.Join(err, ferr)
+			continue
+		}
 		if rerr := os.Rename(filepath.Join(held, e.Name()), filepath.Join(dir, e.Name())); rerr != nil {
 			err = errors.Join(err, rerr)
 			continue
 		}
 		n++
 	}
-	return n, errors.Join(err, durable.SyncDir(held), durable.SyncDir(dir))
+	// The new names first: after a power cut between the two an entry has both.
+	return n, errors.Join(err, durable.SyncDir(dir), durable.SyncDir(held), durable.Failpoint("retry.moved"))
 }
 
 // sweep removes temporary files that are too old to be still written. Their
@@ -74,6 +83,7 @@ func (s *Spool) sweep() int {
 			continue
 		}
 		if os.Remove(filepath.Join(dir, e.Name())) == nil {
+			durable.Reached("spool.temporary-swept")
 			n++
 		}
 	}
