@@ -1,3 +1,5 @@
+//go:build failpoint && linux
+
 package torture
 
 import (
