@@ -41,7 +41,6 @@ func (c *committer) settle(restart bool) (n int, err error) {
 		return 0, err
 	}
 	if restart {
-		durable.Reached("log.settle.restart")
 		if err := c.log.restart(c.last); err != nil {
 			return 0, err
 		}

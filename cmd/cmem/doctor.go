@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -21,24 +22,32 @@ func (a *app) newDoctor() *cobra.Command {
 		Use: "doctor", Short: "Look for what is wrong, and say the next safe step; with --deep read everything",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			var d api.Diagnosis
-			err := a.with(c.Context(), func(peer *client.Client) error {
-				bar := a.newBar()
-				defer bar.end()
-				return peer.Run(c.Context(), "/api/doctor", r, &d, bar.show)
-			})
-			if err != nil {
-				var found bool
-				if d, found = diagnose(err); !found {
-					return err
-				}
-				return a.showUnopened(d, err)
+			d, unopened, err := a.examine(c.Context(), r)
+			switch {
+			case err != nil:
+				return err
+			case unopened != nil:
+				return a.showUnopened(d, unopened)
 			}
 			return a.showDiagnosis(d)
 		},
 	}
 	c.Flags().BoolVar(&r.Deep, "deep", false, "read the whole log, and compare the read models with it")
 	return c
+}
+
+// examine asks the doctor. What keeps the folder from being opened is a diagnosis
+// too: then unopened is that error.
+func (a *app) examine(ctx context.Context, r api.DoctorRequest) (d api.Diagnosis, unopened, err error) {
+	err = a.with(ctx, func(peer *client.Client) error {
+		bar := a.newBar()
+		defer bar.end()
+		return peer.Run(ctx, "/api/doctor", r, &d, bar.show)
+	})
+	if found, ok := diagnose(err); err != nil && ok {
+		return found, err, nil
+	}
+	return d, nil, err
 }
 
 // unopened are findings that keep the data folder from being opened at all, by the

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmem/cmd/internal/api"
-	"cmem/cmd/internal/client"
 	"cmem/cmd/internal/worker"
 	"cmem/ingest/home"
 	"cmem/streams"
@@ -55,7 +54,7 @@ func (a *app) repair(ctx context.Context, f repairFlags) error {
 	if err != nil {
 		return err
 	}
-	d, err := a.examine(ctx, f.deep)
+	d, _, err := a.examine(ctx, api.DoctorRequest{Deep: f.deep})
 	if err != nil {
 		return err
 	}
@@ -76,22 +75,6 @@ func (a *app) repair(ctx context.Context, f repairFlags) error {
 		return fmt.Errorf("%w to do", errFindings)
 	}
 	return nil
-}
-
-// examine asks the doctor; what keeps the folder from being opened is a diagnosis
-// too.
-func (a *app) examine(ctx context.Context, deep bool) (d api.Diagnosis, err error) {
-	err = a.with(ctx, func(peer *client.Client) error {
-		bar := a.newBar()
-		defer bar.end()
-		return peer.Run(ctx, "/api/doctor", api.DoctorRequest{Deep: deep}, &d, bar.show)
-	})
-	if err != nil {
-		if found, ok := diagnose(err); ok {
-			return found, nil
-		}
-	}
-	return d, err
 }
 
 func newestNet(dir home.Dir) (*streams.Net, error) {

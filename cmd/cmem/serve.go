@@ -13,7 +13,6 @@ import (
 
 	"cmem/cmd/internal/worker"
 	"cmem/ingest/home"
-	"cmem/streams/durable"
 )
 
 func (a *app) newServe() *cobra.Command {
@@ -32,10 +31,8 @@ func (a *app) newServe() *cobra.Command {
 			if c.Flags().Changed("port") {
 				cfg.Port = port
 			}
-			if !cfg.AllowNetworkFS {
-				if err := durable.RequireOwn(string(dir)); err != nil {
-					return err
-				}
+			if err := worker.RequireOwnDisk(dir, cfg); err != nil {
+				return err // before the log file is made
 			}
 			if err := dir.Make(); err != nil {
 				return err

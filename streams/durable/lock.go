@@ -79,10 +79,11 @@ func Acquire(path string) (*Lock, error) {
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
 	}
 	l := &Lock{f: f}
-	if h := readHolder(path); l.elsewhere(h, time.Now()) {
+	h := readHolder(path)
+	if l.elsewhere(h, time.Now()) {
 		return nil, errors.Join(&LockedError{Path: path, Holder: h}, l.giveBack())
 	}
-	if readHolder(path).PID != 0 {
+	if h.PID != 0 {
 		Reached("lock.of-the-dead")
 	}
 	if err := l.sign(); err != nil {

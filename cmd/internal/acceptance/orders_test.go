@@ -1,6 +1,7 @@
 package acceptance
 
 import (
+	"cmem/projections/projectiontest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -48,10 +49,10 @@ func TestHooksAndTranscriptGiveTheSameFactsOnceInAnyOrder(t *testing.T) {
 				h.close()
 			}
 			if dumps[1] != dumps[0] {
-				t.Errorf("transcript then hooks differs from hooks then transcript:\n%s", difference(dumps[0], dumps[1]))
+				t.Errorf("transcript then hooks differs from hooks then transcript:\n%s", projectiontest.Difference(dumps[0], dumps[1]))
 			}
 			if a, b := factsOf(dumps[0]), factsOf(dumps[2]); a != b {
-				t.Errorf("interleaved differs from hooks then transcript:\n%s", difference(a, b))
+				t.Errorf("interleaved differs from hooks then transcript:\n%s", projectiontest.Difference(a, b))
 			}
 		})
 	}

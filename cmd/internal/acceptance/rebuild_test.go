@@ -12,6 +12,7 @@ import (
 
 	"cmem/cmd/internal/api"
 	"cmem/cmd/internal/worker"
+	"cmem/projections/projectiontest"
 )
 
 // world gives random events of real sessions under fresh names, so that each
@@ -129,7 +130,7 @@ func TestRebuildGivesEqualDigestsAfterRandomEvents(t *testing.T) {
 			}
 			h.open()
 			if after := h.digest(); after != before {
-				t.Errorf("built from nothing: %s, was %s\n%s", after, before, difference(text, h.dump()))
+				t.Errorf("built from nothing: %s, was %s\n%s", after, before, projectiontest.Difference(text, h.dump()))
 			}
 			verify(t, h)
 		})

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"cmem/ingest/transcript"
+	"cmem/projections/projectiontest"
 	"cmem/replay"
 )
 
@@ -167,7 +168,7 @@ func TestCutAnywhereThenWholeChangesNothing(t *testing.T) {
 			}
 			h.replay(growing)
 			if got := h.dump(); got != want {
-				t.Errorf("differs from one replay:\n%s", difference(want, got))
+				t.Errorf("differs from one replay:\n%s", projectiontest.Difference(want, got))
 			}
 		})
 	}

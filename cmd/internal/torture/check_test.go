@@ -9,6 +9,7 @@ import (
 
 	"cmem/cmd/internal/api"
 	"cmem/cmd/internal/worker"
+	"cmem/projections/projectiontest"
 	"cmem/projections/records"
 	"cmem/replay"
 )
@@ -22,7 +23,7 @@ func verifyModels(ctx context.Context, n *worker.Node) error {
 		r, err = rebuilt(ctx, n)
 	}
 	if err == nil && (!r.Equal || len(r.Models) < 2) {
-		err = fmt.Errorf("rebuild --verify: %+v\n%s", r, difference(before, dump(n)))
+		err = fmt.Errorf("rebuild --verify: %+v\n%s", r, projectiontest.Difference(before, dump(n)))
 	}
 	return err
 }
@@ -53,23 +54,4 @@ func dump(n *worker.Node) (text string) {
 		return err.Error()
 	}
 	return b.String()
-}
-
-// difference shows the first lines in which two dumps differ.
-func difference(a, b string) string {
-	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
-	var out []string
-	for i := 0; i < max(len(x), len(y)) && len(out) < 8; i++ {
-		var l, r string
-		if i < len(x) {
-			l = x[i]
-		}
-		if i < len(y) {
-			r = y[i]
-		}
-		if l != r {
-			out = append(out, "- "+l[:min(len(l), 1000)], "+ "+r[:min(len(r), 1000)])
-		}
-	}
-	return strings.Join(out, "\n")
 }

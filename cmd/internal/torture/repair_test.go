@@ -92,11 +92,29 @@ func testRepair(t *testing.T, p programs) {
 	t.Run("damage that cannot be told at once", func(t *testing.T) { toldLate(t, p) })
 }
 
-// tornAgain: a kill after a kill leaves a torn tail each time; copies of them stay few.
-func tornAgain(t *testing.T, p programs) {
+// counting is a farm whose recoveries are counted.
+func counting(t *testing.T, p programs) *farm {
 	f := newFarm(p, t.TempDir())
 	f.extra = []string{"CMEM_REACHED=" + f.dir + ".reached"}
-	defer f.kill()
+	t.Cleanup(f.kill)
+	return f
+}
+
+// ends kills the worker and looks at what is left, for what was expected and more.
+func ends(t *testing.T, f *farm, more func(want *expectation)) {
+	t.Helper()
+	f.kill()
+	keep(f.dir + ".reached")
+	want := f.expected()
+	more(&want)
+	if err := check(f.dir, want); err != nil {
+		t.Error(err)
+	}
+}
+
+// tornAgain: a kill after a kill leaves a torn tail each time; copies of them stay few.
+func tornAgain(t *testing.T, p programs) {
+	f := counting(t, p)
 	if err := errors.Join(hooks(2)(f), f.start(""), f.settled()); err != nil {
 		t.Fatal(err)
 	}
@@ -119,20 +137,12 @@ func tornAgain(t *testing.T, p programs) {
 			t.Fatal(err)
 		}
 	}
-	f.kill()
-	keep(f.dir + ".reached")
-	want := f.expected()
-	want.found = true
-	if err := check(f.dir, want); err != nil {
-		t.Error(err)
-	}
+	ends(t, f, func(want *expectation) { want.found = true })
 }
 
 // comesAgain: an event that the log lost is taken in when it is told again.
 func comesAgain(t *testing.T, p programs) {
-	f := newFarm(p, t.TempDir())
-	f.extra = []string{"CMEM_REACHED=" + f.dir + ".reached"}
-	defer f.kill()
+	f := counting(t, p)
 	if err := errors.Join(filled(3)(f), block(flipped)(f), f.start(""), f.hook(""), f.settled()); err != nil {
 		t.Fatal(err)
 	}
@@ -141,31 +151,17 @@ func comesAgain(t *testing.T, p programs) {
 		t.Fatal(err)
 	}
 	f.sent = f.sent[:len(f.sent)-1] // it was told twice, and is there once
-	f.kill()
-	keep(f.dir + ".reached")
-	want := f.expected()
-	want.found, want.rebuilt = true, true
-	if err := check(f.dir, want); err != nil {
-		t.Error(err)
-	}
+	ends(t, f, func(want *expectation) { want.found, want.rebuilt = true, true })
 }
 
 // toldLate: the log cannot take in, when it is opened, what was found lost.
 func toldLate(t *testing.T, p programs) {
-	f := newFarm(p, t.TempDir())
-	f.extra = []string{"CMEM_REACHED=" + f.dir + ".reached"}
-	defer f.kill()
+	f := counting(t, p)
 	if err := errors.Join(filled(3)(f), block(flipped)(f), f.hook(""), f.start("file.create:unclean.json=error;append.send=error@1;append.settle=error@1")); err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(f.settled(), f.hook(""), f.settled()); err != nil {
 		t.Fatal(fmt.Errorf("after an untold loss: %w", err))
 	}
-	f.kill()
-	keep(f.dir + ".reached")
-	want := f.expected()
-	want.found, want.lost, want.rebuilt = true, 1, true
-	if err := check(f.dir, want); err != nil {
-		t.Error(err)
-	}
+	ends(t, f, func(want *expectation) { want.found, want.lost, want.rebuilt = true, 1, true })
 }

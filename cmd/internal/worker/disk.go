@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"cmem/cmd/internal/api"
+	"cmem/cmd/internal/config"
+	"cmem/ingest/home"
 	"cmem/streams"
 	"cmem/streams/durable"
 )
@@ -217,12 +219,13 @@ func (n *Node) tellHooks(now map[string]api.Finding) {
 	n.trouble(nil)
 }
 
-// requireOwnDisk refuses a data folder of which two machines could be writers.
-func (n *Node) requireOwnDisk() error {
-	if n.cfg.AllowNetworkFS {
+// RequireOwnDisk refuses, with durable.ErrNetwork, a data folder of which two
+// machines could be writers. It touches nothing.
+func RequireOwnDisk(dir home.Dir, cfg config.Config) error {
+	if cfg.AllowNetworkFS {
 		return nil
 	}
-	return durable.RequireOwn(string(n.dir), n.dir.Log(), n.dir.Read(), n.dir.Run())
+	return durable.RequireOwn(string(dir), dir.Log(), dir.Read(), dir.Run())
 }
 
 // troubleOf also understands what libraries say in text.

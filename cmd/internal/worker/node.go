@@ -91,24 +91,31 @@ func newNode(dir home.Dir, cfg config.Config, log *slog.Logger, now func() time.
 // (streams.ErrNewer); then nothing was touched.
 func Open(ctx context.Context, dir home.Dir, cfg config.Config, log *slog.Logger) (*Node, error) {
 	n := newNode(dir, cfg, log, time.Now)
-	if err := n.open(ctx); err != nil {
+	if err := n.bringUp(ctx); err != nil {
 		return nil, err
 	}
-	if err := n.prepare(ctx); err != nil {
-		return nil, errors.Join(err, n.Close())
+	return n, nil
+}
+
+// bringUp is what Open does with a node; on an error nothing is open any more.
+func (n *Node) bringUp(ctx context.Context) error {
+	if err := n.open(ctx); err != nil {
+		return err
 	}
-	if n.stream.Halted() == nil {
-		if err := n.catchUp(ctx); err != nil {
-			return nil, errors.Join(err, n.Close())
-		}
+	err := n.prepare(ctx)
+	if err == nil && n.stream.Halted() == nil {
+		err = n.catchUp(ctx)
+	}
+	if err != nil {
+		return errors.Join(err, n.Close())
 	}
 	n.reach(api.PhaseReady)
-	return n, nil
+	return nil
 }
 
 // open opens the log and what read models can be used as they are.
 func (n *Node) open(ctx context.Context) (err error) {
-	if err := n.requireOwnDisk(); err != nil {
+	if err := RequireOwnDisk(n.dir, n.cfg); err != nil {
 		return err
 	}
 	if err := n.dir.Make(); err != nil {

@@ -56,18 +56,23 @@ func (r *repair) keep() error {
 		return err
 	}
 	for _, path := range []string{r.dir.Head(), r.dir.IDKeySum(), filepath.Join(r.dir.Log(), "identity.json"), filepath.Join(r.dir.Log(), "clean")} {
-		data, err := os.ReadFile(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err == nil {
-			err = durable.WriteFile(filepath.Join(r.out.Copies, filepath.Base(path)), data, 0o600)
-		}
-		if err != nil {
+		if err := copyIfThere(filepath.Join(r.out.Copies, filepath.Base(path)), path); err != nil {
 			return err
 		}
 	}
 	return r.write()
+}
+
+// copyIfThere copies a small file, durably; one that is not there is none to copy.
+func copyIfThere(to, from string) error {
+	data, err := os.ReadFile(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return durable.WriteFile(to, data, 0o600)
 }
 
 // write says in the folder of copies what the repair did so far.
@@ -144,18 +149,11 @@ func (r *repair) putAside(folders ...string) error {
 func (r *repair) opened(deep bool) (err error) {
 	n := newNode(r.dir, r.cfg, r.log, time.Now)
 	n.repair = r.ask
-	if err := n.open(r.ctx); err != nil {
+	if err := n.bringUp(r.ctx); err != nil {
 		return err
 	}
 	r.node = n
 	defer func() { err = errors.Join(err, n.Close()) }()
-	if err := n.prepare(r.ctx); err != nil {
-		return err
-	}
-	if err := n.catchUp(r.ctx); err != nil {
-		return err
-	}
-	n.reach(api.PhaseReady)
 	r.do(r.whileOpen)
 	// What was appended meanwhile is read before the doctor looks.
 	if err := n.catchUp(r.ctx); err != nil {
@@ -269,11 +267,7 @@ func copyHome(to, from home.Dir) error {
 		return err
 	}
 	for _, f := range [][2]string{{to.Head(), from.Head()}, {to.IDKey(), from.IDKey()}, {to.IDKeySum(), from.IDKeySum()}, {to.Config(), from.Config()}} {
-		data, err := os.ReadFile(f[1])
-		if err == nil {
-			err = os.WriteFile(f[0], data, 0o600)
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := copyIfThere(f[0], f[1]); err != nil {
 			return err
 		}
 	}

@@ -33,7 +33,7 @@ const lockPatience = 5 * time.Second
 // Another worker on the folder is durable.ErrLocked at once.
 func Serve(ctx context.Context, dir home.Dir, cfg config.Config, log *slog.Logger) error {
 	n := newNode(dir, cfg, log, time.Now)
-	if err := n.requireOwnDisk(); err != nil {
+	if err := RequireOwnDisk(dir, cfg); err != nil {
 		return err
 	}
 	if err := dir.Make(); err != nil {
