@@ -34,8 +34,28 @@ func filledFolder(t *testing.T) home.Dir {
 	n := open(t, dir)
 	n.add(t, prompts("walrus-1", said/2)...)
 	n.add(t, prompts("walrus-2", said/2)...)
+	log, head := n.stream.Identity(), n.head()
 	closed(t, n)
+	// What the index had not written when it was closed is applied at the next open;
+	// its files are to be damaged here, so all of it has to be in them.
+	for range 20 {
+		if indexed(t, dir, log) == head {
+			return dir
+		}
+		closed(t, open(t, dir))
+	}
+	t.Fatal("the index does not reach the disk")
 	return dir
+}
+
+// indexed is how far the files of the index are.
+func indexed(t *testing.T, dir home.Dir, log string) streams.Position {
+	t.Helper()
+	x, err := search.Open(filepath.Join(dir.Read(), "search"), search.Config{Source: source{}, Version: versions(), Log: log})
+	must(t, err)
+	at, err := x.Checkpoint()
+	must(t, err, x.Close())
+	return at.Position
 }
 
 // TestNoDamageOfAReadModelNeedsAPerson goes through testdata/readmodels.tsv. For
